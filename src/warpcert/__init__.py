@@ -1,0 +1,56 @@
+"""warpcert: prove that an image classifier cannot be fooled by bending the image.
+
+Public names are loaded on first use, so that the command line answers ``--help`` at once.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from warpcert.core import Box, InputSet, Interval, Unsound, Unsupported
+    from warpcert.data import load_images
+    from warpcert.flow import DeformedImage, Threat, pixel_bounds, pixel_planes, support, warp
+
+__version__ = "0.1.0"
+
+_ROOMS = {
+    "Box": "core",
+    "InputSet": "core",
+    "Interval": "core",
+    "Unsound": "core",
+    "Unsupported": "core",
+    "load_images": "data",
+    "DeformedImage": "flow",
+    "Threat": "flow",
+    "pixel_bounds": "flow",
+    "pixel_planes": "flow",
+    "support": "flow",
+    "warp": "flow",
+}
+
+__all__ = [  # noqa: RUF022 - by room
+    "Box",
+    "InputSet",
+    "Interval",
+    "Unsound",
+    "Unsupported",
+    "load_images",
+    "DeformedImage",
+    "Threat",
+    "pixel_bounds",
+    "pixel_planes",
+    "support",
+    "warp",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _ROOMS:
+        raise AttributeError(f"module 'warpcert' has no attribute {name!r}")
+    return getattr(import_module(f"warpcert.{_ROOMS[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *_ROOMS])

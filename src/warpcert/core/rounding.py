@@ -1,0 +1,102 @@
+"""Every tolerance of the package, each with its argument.
+
+Decisive numbers are computed in float64 with the unit roundoff ``u = UNIT``; one rounded
+operation errs by at most ``u`` times its result. The bounds below count operations generously:
+they cost some 1e-14 of the pixel range and buy a claim about exact real arithmetic.
+"""
+
+from __future__ import annotations
+
+import math
+
+import torch
+from torch import Tensor
+
+UNIT = 2.0**-53
+"""Unit roundoff of float64."""
+
+BISECTIONS = 27
+"""Halvings of a bracket on an arc.
+
+A bracket starts narrower than 1 in z = tan(phi / 2) and ends narrower than 2**-27, that is
+1.5e-8 in the angle phi. At a stationary point the first derivative vanishes, so the value at the
+bracket's middle is off by at most (1.5e-8 / 2)**2 / 2 < u times the largest second derivative.
+"""
+
+PLANE_STEP = 1e-9
+"""How far, in units of the region's size, the point at which a plane is optimised is moved to
+break ties. The plane is optimal there, hence within this times the spread of slopes of the
+optimum at the centroid itself. Soundness does not depend on it."""
+
+PLANE_GAP = 1e-11
+"""Violations smaller than this, in units of the values' range, end the search for a plane.
+Soundness does not depend on it: the constant is computed afterwards."""
+
+WITNESS = 2.0**-22
+"""By how much, relative to delta, a field is moved inwards before it is stored in float32: each
+number moves by at most 2**-24 delta when stored, a difference of two by at most 2**-23 delta."""
+
+
+def membership(delta: float) -> float:
+    """How far a field may exceed ``delta`` and ``gamma`` and still count as a member.
+
+    Testing a norm or a difference of two float64 numbers of size delta takes at most four
+    rounded operations, so a true member may seem to be outside by 4 u delta; as much again is
+    allowed to whoever made the field. A field accepted by the test thus becomes a member when
+    it is multiplied by a factor above 1 - 1e-15 (delta) and moved by 1e-15 delta (gamma).
+    """
+    return 8 * UNIT * delta
+
+
+def sign_noise(p: Tensor, q: Tensor, d: Tensor) -> Tensor:
+    """Bound of the rounding in the derivatives of p cos + q sin + d/2 cos 2phi on an arc.
+
+    Both derivatives are polynomials in z, |z| < 1/2, with at most ten rounded operations on
+    terms bounded by 4 (|p| + |q| + |d|): within 40 u of that sum; the coefficients come with
+    some twenty operations more.
+    """
+    return 64 * UNIT * (p.abs() + q.abs() + d.abs())
+
+
+def geometry(norm: float, delta: float) -> float:
+    """Bound, relative to the largest |pixel|, of the rounding in a minimum over a region.
+
+    Let m bound the pixels. A value is U + b s + c t + d s t with |b|, |c| <= 2 m, |d| <= 4 m and
+    0 <= s, t <= 1, or the same as nested interpolations: fewer than 16 operations on terms
+    below 9 m, so 72 u m are exceeded by no evaluation; s and t err by at most 4 u (1 + delta),
+    which moves the value by less than 24 u (1 + delta) m. On a diagonal (norm 1) the parabola
+    has coefficients below 12 m, each off by a few roundings, less than 64 u m together with those
+    of its vertex; its minimum is off by no more than the parabola itself. On an arc (norm 2) the
+    derivative is known up to `sign_noise`, with |p| + |q| + |d| <= (8 delta + 20 delta**2) m:
+    where a sign is decided wrongly, the value changes by less than that noise times the arc's
+    length, at most pi / 2.
+    """
+    base = 128 + 24 * delta
+    if norm == 1:
+        base += 64
+    if norm == 2:
+        base += 64 * 2 * (8 * delta + 20 * delta * delta)
+    return base * UNIT
+
+
+def summation(terms: int) -> float:
+    """Bound, relative to the sum of magnitudes, of summing products in any order.
+
+    The classical (n + 1) u for n products and n - 1 additions, doubled to cover second order.
+    """
+    return 2 * (terms + 1) * UNIT
+
+
+def down(x: Tensor, dtype: torch.dtype) -> Tensor:
+    """The largest number of ``dtype`` that is not above x (or its neighbour); NaN gives -inf.
+
+    Conversion rounds to nearest; where that went up, the next smaller number is below x.
+    """
+    y = x.to(dtype)
+    y = torch.where(y.to(x.dtype) > x, torch.nextafter(y, torch.full_like(y, -math.inf)), y)
+    return torch.where(torch.isnan(y), -math.inf, y)
+
+
+def up(x: Tensor, dtype: torch.dtype) -> Tensor:
+    """The smallest number of ``dtype`` that is not below x; NaN gives inf."""
+    return -down(-x, dtype)

@@ -1,0 +1,159 @@
+"""The lowest point of a bilinear function on an arc inside one quadrant (norm 2).
+
+On the circle of radius delta, with b = B delta, c = C delta, d = D delta**2 and
+phi = theta - pi/4 in [-pi/4, pi/4], the function is
+
+    f = A + b cos(theta) + c sin(theta) + d cos(theta) sin(theta)
+      = A + p cos(phi) + q sin(phi) + d/2 cos(2 phi),    p, q = (b + c, c - b) / sqrt(2).
+
+In z = tan(phi / 2) its first two derivatives have the signs of two polynomials, and nothing is ever
+divided by d. Why no minimum is lost: f'' = -sin(theta) cos(theta) (k + 4 d) with
+k = b / sin(theta) + c / cos(theta), and k is monotone on either side of tan(theta)**3 = b / c (on
+the whole quadrant when b and c differ in sign). So on each of the two pieces f'' changes sign at
+most once, f' is a bump (up, then down) or a dip (down, then up), and it is known which. A minimum
+inside is a crossing of f' from - to +: on a bump it lies before the peak, on a dip after the
+bottom, where f' rises, so bisection finds it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import torch
+from torch import Tensor
+
+from warpcert.core.rounding import BISECTIONS, sign_noise
+from warpcert.core.shapes import Bool, Float
+
+
+def lowest_on_arc(
+    b: Float[Tensor, " n"],
+    c: Float[Tensor, " n"],
+    d: Float[Tensor, " n"],
+    start: Float[Tensor, "#n"],
+    end: Float[Tensor, "#n"],
+) -> tuple[Float[Tensor, " n"], Float[Tensor, " n"]]:
+    """Return (cos, sin) of theta for the lowest point inside each arc, ends left out.
+
+    ``start`` and ``end`` are the ends in z (see `half_angle`). The point returned is always on
+    the arc; where f has no minimum inside, it is just some point of it.
+    """
+    start, end = start.expand_as(b), end.expand_as(b)
+    cos, sin = _direction(start)
+    index = _may_dip(b, c, d).nonzero().squeeze(1)
+    found = _solve(b[index], c[index], d[index], start[index], end[index])
+    return cos.index_copy(0, index, found[0]), sin.index_copy(0, index, found[1])
+
+
+def _may_dip(b: Tensor, c: Tensor, d: Tensor) -> Bool[Tensor, " n"]:
+    """Where f can have a minimum inside the quadrant at all, by two cheap tests.
+
+    With r = cos + sin in [1, sqrt(2)], f' = cos (c + d r) - sin (b + d r): where those two
+    factors have opposite signs for both ends of r, f is monotone. And -f'' =
+    cos (b + 2 d sin) + sin (c + 2 d cos): where b and c are at least max(0, -2 d), f is concave.
+    """
+    along, across = (
+        torch.aminmax(torch.stack([c + d, c + math.sqrt(2) * d]), dim=0),
+        torch.aminmax(torch.stack([b + d, b + math.sqrt(2) * d]), dim=0),
+    )
+    rising = (along.min >= 0) & (across.max <= 0)
+    falling = (along.max <= 0) & (across.min >= 0)
+    concave = torch.minimum(b, c) >= (-2 * d).clamp(min=0)
+    return ~(rising | falling | concave)
+
+
+def _solve(b: Tensor, c: Tensor, d: Tensor, start: Tensor, end: Tensor) -> tuple[Tensor, Tensor]:
+    """The best of the two pieces' minima and the point between them."""
+    p, q = (b + c) * math.sqrt(0.5), (c - b) * math.sqrt(0.5)
+    arc = _Arc(p, q, d)
+    split = half_angle(c.abs().pow(1 / 3), b.abs().pow(1 / 3)).nan_to_num(0.0).clamp(start, end)
+    best, lowest = split, arc.value(split)
+    for low, high, bump in ((start, split, b < 0), (split, end, c > 0)):
+        z = _crossing(arc, low, high, bump)
+        value = arc.value(z)
+        best = torch.where(value < lowest, z, best)
+        lowest = torch.minimum(value, lowest)
+    return _direction(best)
+
+
+def half_angle(v: Tensor, w: Tensor) -> Tensor:
+    """Z = tan(phi / 2) of the direction (v, w), both >= 0."""
+    return (w - v) / (math.sqrt(2) * torch.hypot(v, w) + v + w)
+
+
+def _direction(z: Tensor) -> tuple[Tensor, Tensor]:
+    """(cos, sin) of theta = phi + pi/4."""
+    scale = math.sqrt(0.5) / (1 + z * z)
+    along, across = (1 - z * z) * scale, 2 * z * scale
+    return (along - across).clamp(min=0), (along + across).clamp(min=0)
+
+
+class _Arc:
+    """f on many arcs: its value, and polynomials with the signs of its derivatives."""
+
+    def __init__(self, p: Tensor, q: Tensor, d: Tensor) -> None:
+        self.p, self.q, self.d = p, q, d
+        self.noise = sign_noise(p, q, d)
+        self.first = -2 * p - 4 * d, 4 * d - 2 * p
+        self.second = -p - 2 * d, -2 * q, 12 * d, p - 2 * d
+
+    def __getitem__(self, index: Tensor) -> _Arc:
+        """Some of the arcs."""
+        return _Arc(self.p[index], self.q[index], self.d[index])
+
+    def value(self, z: Tensor) -> Tensor:
+        """F without its constant."""
+        cos, sin = (1 - z * z) / (1 + z * z), 2 * z / (1 + z * z)
+        return self.p * cos + self.q * sin + self.d * (0.5 - sin * sin)
+
+    def slope(self, z: Tensor) -> Tensor:
+        """f' times (1 + z**2)**2 = q - (2p + 4d) z + (4d - 2p) z**3 - q z**4."""
+        linear, cubic = self.first
+        high = torch.addcmul(cubic, self.q, z, value=-1)
+        return torch.addcmul(self.q, z, torch.addcmul(linear, z * z, high))
+
+    def curvature(self, z: Tensor) -> Tensor:
+        """f'' times (1 + z**2)**2 = -(p + 2d) - 2q z + 12d z**2 - 2q z**3 + (p - 2d) z**4."""
+        constant, odd, square, fourth = self.second
+        high = torch.addcmul(square, z, torch.addcmul(odd, z, fourth))
+        return torch.addcmul(constant, z, torch.addcmul(odd, z, high))
+
+
+def _crossing(arc: _Arc, low: Tensor, high: Tensor, bump: Bool[Tensor, " n"]) -> Tensor:
+    """Where f' crosses from - to + on a piece; some point of the piece where it does not.
+
+    A slope within the noise of zero is treated so that an error changes f by less than noise
+    times length: the crossing is then searched for only where f' rises.
+    """
+    noise = arc.noise
+    slope_low, slope_high = arc.slope(low), arc.slope(high)
+    bend_low, bend_high = arc.curvature(low), arc.curvature(high)
+    clear = torch.where(
+        bump, (slope_low < 0) & (slope_high > noise), (slope_low < -noise) & (slope_high > 0)
+    )
+    hidden = torch.where(
+        bump,
+        (slope_low < 0) & (slope_high <= noise) & (bend_low >= -noise) & (bend_high <= noise),
+        (slope_low >= -noise) & (slope_high > 0) & (bend_low <= noise) & (bend_high >= -noise),
+    )
+    index = hidden.nonzero().squeeze(1)
+    if index.numel():
+        some, up = arc[index], bump[index]
+        sign = torch.where(up, -1.0, 1.0).to(low)
+        turn = _bisect(lambda z: sign * some.curvature(z), low[index], high[index])
+        height = some.slope(turn)
+        low = low.index_copy(0, index, torch.where(up, low[index], turn))
+        high = high.index_copy(0, index, torch.where(up, turn, high[index]))
+        clear = clear.index_copy(0, index, torch.where(up, height > 0, height < 0))
+    index = clear.nonzero().squeeze(1)
+    return low.index_copy(0, index, _bisect(arc[index].slope, low[index], high[index]))
+
+
+def _bisect(function: Callable[[Tensor], Tensor], low: Tensor, high: Tensor) -> Tensor:
+    """Where a function that goes from - to + changes sign."""
+    width = high - low
+    for halving in range(1, BISECTIONS + 1):
+        middle = torch.add(low, width, alpha=0.5**halving)
+        low = torch.where(function(middle) < 0, middle, low)
+    return torch.add(low, width, alpha=0.5 ** (BISECTIONS + 1))
