@@ -26,6 +26,12 @@ from torch import Tensor
 from warpcert.core.rounding import BISECTIONS, sign_noise
 from warpcert.core.shapes import Bool, Float
 
+CACHED = 1 << 16
+"""Arcs treated at once on a CPU, so that they stay in its cache."""
+
+HALVINGS, NEWTON_STEPS = 5, 3
+"""What brings most brackets to full precision; the rest is halved further."""
+
 
 def lowest_on_arc(
     b: Float[Tensor, " n"],
@@ -39,38 +45,44 @@ def lowest_on_arc(
     ``start`` and ``end`` are the ends in z (see `half_angle`). The point returned is always on
     the arc; where f has no minimum inside, it is just some point of it.
     """
-    start, end = start.expand_as(b), end.expand_as(b)
-    cos, sin = _direction(start)
-    index = _may_dip(b, c, d).nonzero().squeeze(1)
-    found = _solve(b[index], c[index], d[index], start[index], end[index])
-    return cos.index_copy(0, index, found[0]), sin.index_copy(0, index, found[1])
+    size = max(1, b.numel()) if b.is_cuda else CACHED
+    parts = (x.expand_as(b).split(size) for x in (b, c, d, start, end))
+    found = [_solve(*part) for part in zip(*parts, strict=True)]
+    cos, sin = zip(*found, strict=True)
+    return torch.cat(cos), torch.cat(sin)
 
 
-def _may_dip(b: Tensor, c: Tensor, d: Tensor) -> Bool[Tensor, " n"]:
+def may_dip(b: Tensor, c: Tensor, d: Tensor) -> Tensor:
     """Where f can have a minimum inside the quadrant at all, by two cheap tests.
 
     With r = cos + sin in [1, sqrt(2)], f' = cos (c + d r) - sin (b + d r): where those two
-    factors have opposite signs for both ends of r, f is monotone. And -f'' =
+    factors have opposite signs at both ends of r, f is monotone. And -f'' =
     cos (b + 2 d sin) + sin (c + 2 d cos): where b and c are at least max(0, -2 d), f is concave.
     """
-    along, across = (
-        torch.aminmax(torch.stack([c + d, c + math.sqrt(2) * d]), dim=0),
-        torch.aminmax(torch.stack([b + d, b + math.sqrt(2) * d]), dim=0),
-    )
-    rising = (along.min >= 0) & (across.max <= 0)
-    falling = (along.max <= 0) & (across.min >= 0)
+    near, far = d, math.sqrt(2) * d
+    reach = torch.minimum(near, far), torch.maximum(near, far)
+    rising = (c >= -reach[0]) & (b <= -reach[1])
+    falling = (c <= -reach[1]) & (b >= -reach[0])
     concave = torch.minimum(b, c) >= (-2 * d).clamp(min=0)
     return ~(rising | falling | concave)
 
 
 def _solve(b: Tensor, c: Tensor, d: Tensor, start: Tensor, end: Tensor) -> tuple[Tensor, Tensor]:
-    """The best of the two pieces' minima and the point between them."""
-    p, q = (b + c) * math.sqrt(0.5), (c - b) * math.sqrt(0.5)
-    arc = _Arc(p, q, d)
-    split = half_angle(c.abs().pow(1 / 3), b.abs().pow(1 / 3)).nan_to_num(0.0).clamp(start, end)
+    """The best of the two pieces' minima and the point between them.
+
+    A third root in single precision is near enough: a split that is off by e leaves a sliver in
+    which f'' is of the order of e**2 and f' changes by e**3.
+    """
+    start, end = start.expand_as(b), end.expand_as(b)
+    roots = (x.abs().float().pow(1 / 3).double() for x in (c, b))
+    split = half_angle(*roots).nan_to_num(0.0).clamp(start, end)
+    arc = _Arc((b + c) * math.sqrt(0.5), (c - b) * math.sqrt(0.5), d)
     best, lowest = split, arc.value(split)
-    for low, high, bump in ((start, split, b < 0), (split, end, c > 0)):
-        z = _crossing(arc, low, high, bump)
+    ends = torch.stack([start, split, end])
+    slope, bend = arc.slope(ends), arc.curvature(ends)
+    for piece, bump in enumerate((b < 0, c > 0)):
+        shape = slope[piece : piece + 2], bend[piece : piece + 2]
+        z = _crossing(arc, ends[piece], ends[piece + 1], bump, *shape)
         value = arc.value(z)
         best = torch.where(value < lowest, z, best)
         lowest = torch.minimum(value, lowest)
@@ -113,6 +125,12 @@ class _Arc:
         high = torch.addcmul(cubic, self.q, z, value=-1)
         return torch.addcmul(self.q, z, torch.addcmul(linear, z * z, high))
 
+    def slope_change(self, z: Tensor) -> Tensor:
+        """The derivative of `slope` by z."""
+        linear, cubic = self.first
+        square = z * z
+        return linear + 3 * square * cubic - 4 * z * square * self.q
+
     def curvature(self, z: Tensor) -> Tensor:
         """f'' times (1 + z**2)**2 = -(p + 2d) - 2q z + 12d z**2 - 2q z**3 + (p - 2d) z**4."""
         constant, odd, square, fourth = self.second
@@ -120,40 +138,71 @@ class _Arc:
         return torch.addcmul(constant, z, torch.addcmul(odd, z, high))
 
 
-def _crossing(arc: _Arc, low: Tensor, high: Tensor, bump: Bool[Tensor, " n"]) -> Tensor:
+def _crossing(
+    arc: _Arc,
+    low: Tensor,
+    high: Tensor,
+    bump: Bool[Tensor, " n"],
+    slope: Float[Tensor, "2 n"],
+    bend: Float[Tensor, "2 n"],
+) -> Tensor:
     """Where f' crosses from - to + on a piece; some point of the piece where it does not.
 
-    A slope within the noise of zero is treated so that an error changes f by less than noise
-    times length: the crossing is then searched for only where f' rises.
+    ``slope`` and ``bend`` are f' and f'' at its ends. A slope within the noise of zero is treated
+    so that an error changes f by less than noise times length: the crossing is then searched
+    for only where f' rises.
     """
     noise = arc.noise
-    slope_low, slope_high = arc.slope(low), arc.slope(high)
-    bend_low, bend_high = arc.curvature(low), arc.curvature(high)
     clear = torch.where(
-        bump, (slope_low < 0) & (slope_high > noise), (slope_low < -noise) & (slope_high > 0)
+        bump, (slope[0] < 0) & (slope[1] > noise), (slope[0] < -noise) & (slope[1] > 0)
     )
     hidden = torch.where(
         bump,
-        (slope_low < 0) & (slope_high <= noise) & (bend_low >= -noise) & (bend_high <= noise),
-        (slope_low >= -noise) & (slope_high > 0) & (bend_low <= noise) & (bend_high >= -noise),
+        (slope[0] < 0) & (slope[1] <= noise) & (bend[0] >= -noise) & (bend[1] <= noise),
+        (slope[0] >= -noise) & (slope[1] > 0) & (bend[0] <= noise) & (bend[1] >= -noise),
     )
     index = hidden.nonzero().squeeze(1)
     if index.numel():
         some, up = arc[index], bump[index]
         sign = torch.where(up, -1.0, 1.0).to(low)
-        turn = _bisect(lambda z: sign * some.curvature(z), low[index], high[index])
+        first, last = low[index], high[index]
+        turn, _ = _bisect(lambda z: sign * some.curvature(z), first, last, BISECTIONS)
         height = some.slope(turn)
-        low = low.index_copy(0, index, torch.where(up, low[index], turn))
-        high = high.index_copy(0, index, torch.where(up, turn, high[index]))
+        low = low.index_copy(0, index, torch.where(up, first, turn))
+        high = high.index_copy(0, index, torch.where(up, turn, last))
         clear = clear.index_copy(0, index, torch.where(up, height > 0, height < 0))
     index = clear.nonzero().squeeze(1)
-    return low.index_copy(0, index, _bisect(arc[index].slope, low[index], high[index]))
+    return low.index_copy(0, index, _root(arc[index], low[index], high[index]))
 
 
-def _bisect(function: Callable[[Tensor], Tensor], low: Tensor, high: Tensor) -> Tensor:
-    """Where a function that goes from - to + changes sign."""
+def _root(arc: _Arc, low: Tensor, high: Tensor) -> Tensor:
+    """Where f' changes sign between two points: a few halvings, then Newton's method, checked.
+
+    Where f'' is positive at both ends of a bracket, f is convex in between (f'' changes sign at
+    most once), so f(z) exceeds the minimum by at most |f'(z)| times the bracket's width: if that
+    is within the noise, z is as good as the minimiser. Elsewhere halving goes on to the end.
+    """
+    low, width = _bisect(arc.slope, low, high, HALVINGS)
+    high = low + width
+    z = 0.5 * (low + high)
+    for _ in range(NEWTON_STEPS):
+        z = torch.clamp(z - arc.slope(z) / arc.slope_change(z), low, high)
+    convex = torch.minimum(arc.curvature(low), arc.curvature(high)) > arc.noise
+    sure = convex & (2 * arc.slope(z).abs() * width <= arc.noise)
+    index = (~sure).nonzero().squeeze(1)
+    if index.numel():
+        low, width = _bisect(arc[index].slope, low[index], high[index], BISECTIONS)
+        z = z.index_copy(0, index, torch.add(low, width, alpha=0.5))
+    return z
+
+
+def _bisect(
+    function: Callable[[Tensor], Tensor], low: Tensor, high: Tensor, halvings: int
+) -> tuple[Tensor, Tensor]:
+    """Start and width of a bracket in which a function goes from - to +."""
     width = high - low
-    for halving in range(1, BISECTIONS + 1):
-        middle = torch.add(low, width, alpha=0.5**halving)
+    for _ in range(halvings):
+        width = 0.5 * width
+        middle = low + width
         low = torch.where(function(middle) < 0, middle, low)
-    return torch.add(low, width, alpha=0.5 ** (BISECTIONS + 1))
+    return low, width

@@ -45,20 +45,22 @@ def pixel_bounds(
     height, width = images.shape[-2:]
     region = threat.region((height, width)).shrunk_to(height, width).to(images.device)
     pixels = images[0].numel()
-    size = chunk_size(8 * WORKING_ARRAYS * pixels, images.device)
-    parts = [
-        _below(sign * part, region, return_displacements)
-        for sign in (1.0, -1.0)
+    size = chunk_size(2 * 8 * WORKING_ARRAYS * pixels, images.device)
+    found = [
+        _below(torch.cat([part, -part]), region, return_displacements)
         for part in images.detach().to(torch.float64).split(size)
     ]
-    half = len(parts) // 2
-    lower = torch.cat([rounding.down(value, images.dtype) for value, _ in parts[:half]])
-    upper = torch.cat([-rounding.down(value, images.dtype) for value, _ in parts[half:]])
-    box = Interval(lower, upper)
+    lower, upper = _halves([rounding.down(value, images.dtype) for value, _ in found])
+    box = Interval(lower, -upper)
     if not return_displacements:
         return box
-    fields = [where for _, where in parts if where is not None]
-    return box, torch.cat(fields[:half]), torch.cat(fields[half:])
+    return box, *_halves([where for _, where in found if where is not None])
+
+
+def _halves(parts: list[Tensor]) -> tuple[Tensor, Tensor]:
+    """Join what belongs to the images, and what belongs to their negatives."""
+    first, second = zip(*(part.chunk(2) for part in parts), strict=True)
+    return torch.cat(first), torch.cat(second)
 
 
 def _below(x: Tensor, region: Region, track: bool) -> tuple[Tensor, Tensor | None]:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from dataclasses import dataclass
 
 import torch
 import torch.nn.functional as nn
 from torch import Tensor
 
 from warpcert.core.shapes import Float
-from warpcert.flow.arc import half_angle, lowest_on_arc
+from warpcert.flow.arc import half_angle, lowest_on_arc, may_dip
 from warpcert.flow.cells import Cell, cells
 from warpcert.flow.region import Region
 
@@ -35,10 +35,22 @@ def lowest(
     pieces = list(cells(region, height, width))
     for cell in pieces:
         search.corners(cell)
-    if region.norm != math.inf:
-        for cell in pieces:
-            search.curve(cell)
+    search.curves(pieces)
     return search.value, search.displacement
+
+
+@dataclass(frozen=True, eq=False)
+class _Curve:
+    """A cell's outer curve for some pixels, given by their flat ``index``.
+
+    There the objective is constant + b s + c t + d s t with (s, t) = (v, w) - (column, row);
+    ``numbers`` are b, c, d, column, row and the curve's ends p and q, each of shape (n,).
+    """
+
+    cell: Cell
+    index: Tensor
+    constant: Tensor
+    numbers: tuple[Tensor, ...]
 
 
 class _Search:
@@ -73,68 +85,104 @@ class _Search:
                 self.seen.add(point)
             self._offer(self._at(cell, v, w), cell, v, w)
 
-    def curve(self, cell: Cell) -> None:
-        """Try the inside of a cell's outer curve."""
-        if not bool(cell.curved.any()):
+    def curves(self, pieces: list[Cell]) -> None:
+        """Try the insides of all outer curves together: few long vectors beat many short ones."""
+        if self.region.norm == math.inf:
             return
+        found = [curve for cell in pieces if (curve := self._curve(cell))]
+        if not found:
+            return
+        together = [torch.cat(parts) for parts in zip(*(c.numbers for c in found), strict=True)]
+        v, w = self._diagonal(*together) if self.region.norm == 1 else self._arc(*together)
+        sizes = [curve.index.numel() for curve in found]
+        for curve, x, y in zip(found, v.split(sizes), w.split(sizes), strict=True):
+            self._update(curve, x, y)
+
+    def _curve(self, cell: Cell) -> _Curve | None:
+        """The pixels for which a cell's outer curve may hold the minimum."""
+        if not bool(cell.curved.any()):
+            return None
         near, across, down, both = (self._combined(offset) for offset in cell.offsets)
-        if self.region.uniform and self.slope is None:
+        b, c = across - near, down - near
+        d = (both - down) - b
+        if self.slope is not None:
+            dx, dy = cell.across * self.slope[..., 0], cell.down * self.slope[..., 1]
+            near, b, c = near + cell.column * dx + cell.row * dy, b + dx, c + dy
+        hopeful = self._may_hold_minimum(cell, b, c, d)
+        if self.region.uniform and self.slope is None:  # values never go below the lowest corner
             floor = torch.minimum(torch.minimum(near, across), torch.minimum(down, both))
-            hopeful = floor < self.value  # interpolation never goes below the lowest corner
-        else:
-            hopeful = cell.curved.to(near.device).expand_as(near)
+            hopeful &= floor < self.value
+        if not self.region.uniform:
+            hopeful &= cell.curved
         index = hopeful.flatten().nonzero().squeeze(1)
         if not index.numel():
-            return
+            return None
 
         def pick(x: Tensor) -> Tensor:
-            x = x.to(near.device)
-            return x[None] if x.dim() == 0 else x.expand_as(near).flatten()[index]
+            if x.dim() == 0:
+                return x.to(index.device).expand_as(index)
+            return x.expand_as(hopeful).flatten()[index]
 
-        u, b, c, both = (pick(x) for x in (near, across, down, both))
-        b, c, d = b - u, c - u, (both - c) - (b - u)
-        if self.slope is not None:
-            b = b + cell.across * pick(self.slope[..., 0])
-            c = c + cell.down * pick(self.slope[..., 1])
-            u = u + cell.across * cell.column * pick(self.slope[..., 0])
-            u = u + cell.down * cell.row * pick(self.slope[..., 1])
+        b, c, d = (pick(x) for x in (b, c, d))
+        corner = (pick(torch.tensor(float(k), dtype=d.dtype)) for k in (cell.column, cell.row))
+        ends = (pick(x) for x in (*cell.p, *cell.q))
+        return _Curve(cell, index, pick(near), (b, c, d, *corner, *ends))
+
+    def _may_hold_minimum(self, cell: Cell, b: Tensor, c: Tensor, d: Tensor) -> Tensor:
+        """Whether the objective can have a minimum inside the curve at all."""
         if self.region.norm == 1:
-            s, t = self._diagonal(cell, b, c, d, pick)
-        else:
-            s, t = self._arc(cell, b, c, d, pick)
-        self._update(index, u + b * s + c * t + d * s * t, cell, s, t)
+            return d < 0  # else the parabola is concave
+        return may_dip(*self._about_pixel(b, c, d, cell.column, cell.row))
+
+    def _about_pixel(
+        self, b: Tensor, c: Tensor, d: Tensor, column: float | Tensor, row: float | Tensor
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        """Coefficients on the circle, with the pixel instead of the cell's corner as origin."""
+        delta = self.region.delta
+        return (b - d * row) * delta, (c - d * column) * delta, d * delta * delta
 
     def _diagonal(
-        self, cell: Cell, b: Tensor, c: Tensor, d: Tensor, pick: Callable[[Tensor], Tensor]
+        self,
+        b: Tensor,
+        c: Tensor,
+        d: Tensor,
+        column: Tensor,
+        row: Tensor,
+        *ends: Tensor,
     ) -> tuple[Tensor, Tensor]:
-        """The vertex of the parabola on s + t = length, kept on the edge from p to q."""
-        length = self.region.delta - cell.column - cell.row
+        """The vertex of the parabola on v + w = delta, kept on the edge from p to q."""
+        length = self.region.delta - column - row
         vertex = (b - c + d * length) / (2 * torch.where(d == 0, 1.0, d))
-        s = torch.clamp(vertex, pick(cell.q[0]) - cell.column, pick(cell.p[0]) - cell.column)
-        return s, length - s
+        v = torch.clamp(vertex + column, ends[2], ends[0])
+        return v, self.region.delta - v
 
     def _arc(
-        self, cell: Cell, b: Tensor, c: Tensor, d: Tensor, pick: Callable[[Tensor], Tensor]
+        self,
+        b: Tensor,
+        c: Tensor,
+        d: Tensor,
+        column: Tensor,
+        row: Tensor,
+        *ends: Tensor,
     ) -> tuple[Tensor, Tensor]:
         """The lowest point inside the arc from p to q."""
         delta = self.region.delta
-        start = half_angle(pick(cell.p[0]), pick(cell.p[1]))
-        end = half_angle(pick(cell.q[0]), pick(cell.q[1]))
-        about_pixel = (b - d * cell.row) * delta, (c - d * cell.column) * delta
-        cos, sin = lowest_on_arc(*about_pixel, d * delta * delta, start, end)
-        return delta * cos - cell.column, delta * sin - cell.row
+        start, end = half_angle(*ends[:2]), half_angle(*ends[2:])
+        cos, sin = lowest_on_arc(*self._about_pixel(b, c, d, column, row), start, end)
+        return delta * cos, delta * sin
 
-    def _update(self, index: Tensor, value: Tensor, cell: Cell, s: Tensor, t: Tensor) -> None:
+    def _update(self, curve: _Curve, v: Tensor, w: Tensor) -> None:
         """Enter values found for some of the pixels."""
+        cell, (b, c, d) = curve.cell, curve.numbers[:3]
+        s, t = v - cell.column, w - cell.row
+        value = curve.constant + b * s + c * t + d * s * t
         flat = self.value.view(-1)
-        old = flat[index]
+        old = flat[curve.index]
         better = value < old
-        flat[index] = torch.where(better, value, old)
+        flat[curve.index] = torch.where(better, value, old)
         if self.displacement is not None:
-            found = torch.stack(
-                [cell.across * (s + cell.column), cell.down * (t + cell.row)], dim=-1
-            )
-            self.displacement.view(-1, 2)[index[better]] = found[better]
+            found = torch.stack([cell.across * v, cell.down * w], dim=-1)
+            self.displacement.view(-1, 2)[curve.index[better]] = found[better]
 
     def _offer(self, value: Tensor, cell: Cell, v: Tensor, w: Tensor) -> None:
         """Enter values found for all pixels."""

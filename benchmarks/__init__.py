@@ -1,0 +1,1 @@
+"""Speed and memory, ours beside a straightforward baseline in one run."""
