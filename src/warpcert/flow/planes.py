@@ -140,9 +140,11 @@ class _Frame:
         mean = self.values.mean(0)
         leaning = ((self.values - mean)[..., None] * (self.places - self.target)).mean(0)
         size = torch.linalg.vector_norm(leaning, dim=-1, keepdim=True)
-        unit = torch.where(size > 0, leaning / size, leaning.new_tensor([1.0, 0.0]))
-        turn = unit.new_tensor([[math.cos(0.1), math.sin(0.1)], [-math.sin(0.1), math.cos(0.1)]])
         extent = (self.places.amax(0) - self.places.amin(0)) / 2
+        spread = (self.values.amax(0) - self.values.amin(0))[..., None]
+        level = size <= rounding.PLANE_GAP * spread * extent.amax(-1, keepdim=True)
+        unit = torch.where(level, leaning.new_tensor([1.0, 0.0]), leaning / size)
+        turn = unit.new_tensor([[math.cos(0.1), math.sin(0.1)], [-math.sin(0.1), math.cos(0.1)]])
         target = self.target + rounding.PLANE_STEP * extent * (unit @ turn)
         if triangle is None:
             triangle = self._around(target.expand(n, 2))

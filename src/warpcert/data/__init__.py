@@ -1,0 +1,25 @@
+"""The shelves: images by name (bundled samples, whole data sets) or from a file."""
+
+from warpcert.data.catalogue import CIFAR10, DATASETS, FASHION, MNIST
+from warpcert.data.dataset import DataFile, Dataset, Download, Split
+from warpcert.data.download import fetch
+from warpcert.data.images import load_images
+from warpcert.data.selection import Selection, parse_spec
+from warpcert.data.shelf import Shelf, open_shelf
+
+__all__ = [
+    "CIFAR10",
+    "DATASETS",
+    "FASHION",
+    "MNIST",
+    "DataFile",
+    "Dataset",
+    "Download",
+    "Selection",
+    "Shelf",
+    "Split",
+    "fetch",
+    "load_images",
+    "open_shelf",
+    "parse_spec",
+]
