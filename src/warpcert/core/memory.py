@@ -6,6 +6,9 @@ import os
 
 import torch
 
+CACHED_BYTES = 1 << 26
+"""Working memory of a chunk on a CPU. Measured: a quarter and four times as much are slower."""
+
 
 def free_bytes(device: torch.device) -> int:
     """Bytes that can be had on the device now: free and cached on a GPU, available on a CPU."""
@@ -20,5 +23,12 @@ def free_bytes(device: torch.device) -> int:
 
 
 def chunk_size(item_bytes: int, device: torch.device, share: float = 0.25) -> int:
-    """How many items of ``item_bytes`` fit into a share of the free memory; at least one."""
-    return max(1, int(share * free_bytes(device)) // max(1, item_bytes))
+    """How many items of ``item_bytes`` to treat at once; at least one.
+
+    They fit into a share of the free memory; on a CPU no more than is likely to be in its cache
+    when it is needed again.
+    """
+    budget = int(share * free_bytes(device))
+    if device.type == "cpu":
+        budget = min(budget, CACHED_BYTES)
+    return max(1, budget // max(1, item_bytes))

@@ -12,12 +12,9 @@ from warpcert.core import rounding
 from warpcert.core.checks import check_images
 from warpcert.core.interval import Interval
 from warpcert.core.memory import chunk_size
-from warpcert.flow.minimum import lowest
+from warpcert.flow.minimum import WORKING_ARRAYS, lowest
 from warpcert.flow.region import Region
 from warpcert.flow.threat import Threat
-
-WORKING_ARRAYS = 24
-"""Float64 arrays of an image's size alive at once; measured, generously."""
 
 
 @overload

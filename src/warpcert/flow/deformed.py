@@ -16,8 +16,8 @@ from warpcert.core.inputset import InputSet
 from warpcert.core.interval import Interval
 from warpcert.core.memory import chunk_size
 from warpcert.core.shapes import Float
-from warpcert.flow.bounds import WORKING_ARRAYS, pixel_bounds
-from warpcert.flow.minimum import lowest
+from warpcert.flow.bounds import pixel_bounds
+from warpcert.flow.minimum import WORKING_ARRAYS, lowest
 from warpcert.flow.region import Region
 from warpcert.flow.threat import Threat
 from warpcert.flow.warp import warp

@@ -14,6 +14,12 @@ from warpcert.flow.arc import half_angle, lowest_on_arc, may_dip
 from warpcert.flow.cells import Cell, cells
 from warpcert.flow.region import Region
 
+WORKING_ARRAYS = 64
+"""Float64 arrays of the result's size that `lowest` needs at most, about; measured for norm 2."""
+
+MANY = 1 << 16
+"""Curves that are worth a call of their own."""
+
 
 def lowest(
     images: Float[Tensor, "B C H W"],
@@ -89,19 +95,27 @@ class _Search:
         """Try the insides of all outer curves together: few long vectors beat many short ones."""
         if self.region.norm == math.inf:
             return
-        found = [curve for cell in pieces if (curve := self._curve(cell))]
-        if not found:
-            return
+        found: list[_Curve] = []
+        for cell in pieces:
+            found += self._curve(cell)
+            if sum(curve.index.numel() for curve in found) > max(self.value.numel(), MANY):
+                self._solve(found)
+                found = []
+        if found:
+            self._solve(found)
+
+    def _solve(self, found: list[_Curve]) -> None:
+        """Find the lowest points inside curves, and enter their values."""
         together = [torch.cat(parts) for parts in zip(*(c.numbers for c in found), strict=True)]
         v, w = self._diagonal(*together) if self.region.norm == 1 else self._arc(*together)
         sizes = [curve.index.numel() for curve in found]
         for curve, x, y in zip(found, v.split(sizes), w.split(sizes), strict=True):
             self._update(curve, x, y)
 
-    def _curve(self, cell: Cell) -> _Curve | None:
-        """The pixels for which a cell's outer curve may hold the minimum."""
+    def _curve(self, cell: Cell) -> list[_Curve]:
+        """A cell's outer curve for the pixels where it may hold the minimum, if there are any."""
         if not bool(cell.curved.any()):
-            return None
+            return []
         near, across, down, both = (self._combined(offset) for offset in cell.offsets)
         b, c = across - near, down - near
         d = (both - down) - b
@@ -116,7 +130,7 @@ class _Search:
             hopeful &= cell.curved
         index = hopeful.flatten().nonzero().squeeze(1)
         if not index.numel():
-            return None
+            return []
 
         def pick(x: Tensor) -> Tensor:
             if x.dim() == 0:
@@ -126,7 +140,7 @@ class _Search:
         b, c, d = (pick(x) for x in (b, c, d))
         corner = (pick(torch.tensor(float(k), dtype=d.dtype)) for k in (cell.column, cell.row))
         ends = (pick(x) for x in (*cell.p, *cell.q))
-        return _Curve(cell, index, pick(near), (b, c, d, *corner, *ends))
+        return [_Curve(cell, index, pick(near), (b, c, d, *corner, *ends))]
 
     def _may_hold_minimum(self, cell: Cell, b: Tensor, c: Tensor, d: Tensor) -> Tensor:
         """Whether the objective can have a minimum inside the curve at all."""
