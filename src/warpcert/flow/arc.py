@@ -29,8 +29,8 @@ from warpcert.core.shapes import Bool, Float
 CACHED = 1 << 16
 """Arcs treated at once on a CPU, so that they stay in its cache."""
 
-HALVINGS, NEWTON_STEPS = 5, 3
-"""What brings most brackets to full precision; the rest is halved further."""
+HALVINGS, NEWTON_STEPS = 5, 4
+"""What brings most searches to full precision; the rest is halved further."""
 
 
 def lowest_on_arc(
@@ -47,9 +47,8 @@ def lowest_on_arc(
     """
     size = max(1, b.numel()) if b.is_cuda else CACHED
     parts = (x.expand_as(b).split(size) for x in (b, c, d, start, end))
-    found = [_solve(*part) for part in zip(*parts, strict=True)]
-    cos, sin = zip(*found, strict=True)
-    return torch.cat(cos), torch.cat(sin)
+    found = torch.cat([_lowest(*part) for part in zip(*parts, strict=True)])
+    return _direction(found)
 
 
 def may_dip(b: Tensor, c: Tensor, d: Tensor) -> Tensor:
@@ -67,16 +66,36 @@ def may_dip(b: Tensor, c: Tensor, d: Tensor) -> Tensor:
     return ~(rising | falling | concave)
 
 
-def _solve(b: Tensor, c: Tensor, d: Tensor, start: Tensor, end: Tensor) -> tuple[Tensor, Tensor]:
+def _lowest(b: Tensor, c: Tensor, d: Tensor, start: Tensor, end: Tensor) -> Tensor:
+    """The best point in z: by Newton's method where f is convex, piece by piece elsewhere.
+
+    By the formula in `may_dip`, f'' >= 0 on the whole quadrant where b, c <= min(0, -2 d). There
+    f(z) exceeds the minimum by at most |f'(z)| times the arc's length, pi/2 at most: if that is
+    within the noise, or z is an end towards which f falls, z is as good as the minimiser.
+    """
+    arc = _Arc.of(b, c, d)
+    z = half_angle(b.abs(), c.abs()).nan_to_num(0.0).clamp(start, end)  # of the linear part
+    for _ in range(NEWTON_STEPS):
+        z = torch.clamp(z - arc.slope(z) / arc.slope_change(z), start, end)
+    slope = arc.slope(z)
+    flat = (math.pi * slope.abs() <= arc.noise) | ((z <= start) & (slope >= 0))
+    flat |= (z >= end) & (slope <= 0)
+    convex = torch.maximum(b, c) <= torch.clamp(-2 * d, max=0)
+    index = (~(convex & flat)).nonzero().squeeze(1)
+    if index.numel():
+        z[index] = _piecewise(*(x[index] for x in (b, c, d, start, end)))
+    return z
+
+
+def _piecewise(b: Tensor, c: Tensor, d: Tensor, start: Tensor, end: Tensor) -> Tensor:
     """The best of the two pieces' minima and the point between them.
 
     A third root in single precision is near enough: a split that is off by e leaves a sliver in
     which f'' is of the order of e**2 and f' changes by e**3.
     """
-    start, end = start.expand_as(b), end.expand_as(b)
     roots = (x.abs().float().pow(1 / 3).double() for x in (c, b))
     split = half_angle(*roots).nan_to_num(0.0).clamp(start, end)
-    arc = _Arc((b + c) * math.sqrt(0.5), (c - b) * math.sqrt(0.5), d)
+    arc = _Arc.of(b, c, d)
     best, lowest = split, arc.value(split)
     ends = torch.stack([start, split, end])
     slope, bend = arc.slope(ends), arc.curvature(ends)
@@ -86,7 +105,7 @@ def _solve(b: Tensor, c: Tensor, d: Tensor, start: Tensor, end: Tensor) -> tuple
         value = arc.value(z)
         best = torch.where(value < lowest, z, best)
         lowest = torch.minimum(value, lowest)
-    return _direction(best)
+    return best
 
 
 def half_angle(v: Tensor, w: Tensor) -> Tensor:
@@ -108,7 +127,11 @@ class _Arc:
         self.p, self.q, self.d = p, q, d
         self.noise = sign_noise(p, q, d)
         self.first = -2 * p - 4 * d, 4 * d - 2 * p
-        self.second = -p - 2 * d, -2 * q, 12 * d, p - 2 * d
+
+    @classmethod
+    def of(cls, b: Tensor, c: Tensor, d: Tensor) -> _Arc:
+        """From coefficients of cos, sin and cos sin of theta."""
+        return cls((b + c) * math.sqrt(0.5), (c - b) * math.sqrt(0.5), d)
 
     def __getitem__(self, index: Tensor) -> _Arc:
         """Some of the arcs."""
@@ -128,14 +151,14 @@ class _Arc:
     def slope_change(self, z: Tensor) -> Tensor:
         """The derivative of `slope` by z."""
         linear, cubic = self.first
-        square = z * z
-        return linear + 3 * square * cubic - 4 * z * square * self.q
+        high = torch.addcmul(3 * cubic, z, self.q, value=-4)
+        return torch.addcmul(linear, z * z, high)
 
     def curvature(self, z: Tensor) -> Tensor:
         """f'' times (1 + z**2)**2 = -(p + 2d) - 2q z + 12d z**2 - 2q z**3 + (p - 2d) z**4."""
-        constant, odd, square, fourth = self.second
-        high = torch.addcmul(square, z, torch.addcmul(odd, z, fourth))
-        return torch.addcmul(constant, z, torch.addcmul(odd, z, high))
+        odd = -2 * self.q
+        high = torch.addcmul(12 * self.d, z, torch.addcmul(odd, z, self.p - 2 * self.d))
+        return torch.addcmul(-self.p - 2 * self.d, z, torch.addcmul(odd, z, high))
 
 
 def _crossing(

@@ -113,34 +113,69 @@ class _Search:
             self._update(curve, x, y)
 
     def _curve(self, cell: Cell) -> list[_Curve]:
-        """A cell's outer curve for the pixels where it may hold the minimum, if there are any."""
+        """A cell's outer curve for the pixels where it may hold the minimum, if there are any.
+
+        On the rectangle around the piece the objective is least at a corner. Three of them have
+        been tried, so only where the fourth, (v1, w1), is lower can the curve be.
+        """
         if not bool(cell.curved.any()):
             return []
-        near, across, down, both = (self._combined(offset) for offset in cell.offsets)
-        b, c = across - near, down - near
-        d = (both - down) - b
-        if self.slope is not None:
-            dx, dy = cell.across * self.slope[..., 0], cell.down * self.slope[..., 1]
-            near, b, c = near + cell.column * dx + cell.row * dy, b + dx, c + dy
-        hopeful = self._may_hold_minimum(cell, b, c, d)
-        if self.region.uniform and self.slope is None:  # values never go below the lowest corner
-            floor = torch.minimum(torch.minimum(near, across), torch.minimum(down, both))
-            hopeful &= floor < self.value
+        hopeful = self._at(cell, cell.v1, cell.w1) < self.value
         if not self.region.uniform:
             hopeful &= cell.curved
         index = hopeful.flatten().nonzero().squeeze(1)
+        u, b, c, d = self._coefficients(cell, index)
+        keep = self._may_hold_minimum(cell, b, c, d).nonzero().squeeze(1)
+        index, u, b, c, d = (x[keep] for x in (index, u, b, c, d))
         if not index.numel():
             return []
+        corner = torch.tensor([cell.column, cell.row], dtype=d.dtype)
+        rest = (self._pick(x, index) for x in (*corner, *cell.p, *cell.q))
+        return [_Curve(cell, index, u, (b, c, d, *rest))]
 
-        def pick(x: Tensor) -> Tensor:
-            if x.dim() == 0:
-                return x.to(index.device).expand_as(index)
-            return x.expand_as(hopeful).flatten()[index]
+    def _coefficients(self, cell: Cell, index: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+        """u, b, c, d of some pixels: the objective on the cell is u + b s + c t + d s t."""
+        area = self.height * self.width
+        block, pixel = index // area, index % area
+        row, column = pixel // self.width, pixel % self.width
+        place = (row + self.top) * self.padded.shape[-1] + column + self.left
+        u, across, down, both = (
+            self._neighbours(offset, block, pixel, place) for offset in cell.offsets
+        )
+        b, c = across - u, down - u
+        d = (both - down) - b
+        if self.slope is not None:
+            dx, dy = (self._pick(self.slope[..., axis], index) for axis in (0, 1))
+            b, c = b + cell.across * dx, c + cell.down * dy
+            u = u + cell.across * cell.column * dx + cell.down * cell.row * dy
+        return u, b, c, d
 
-        b, c, d = (pick(x) for x in (b, c, d))
-        corner = (pick(torch.tensor(float(k), dtype=d.dtype)) for k in (cell.column, cell.row))
-        ends = (pick(x) for x in (*cell.p, *cell.q))
-        return [_Curve(cell, index, pick(near), (b, c, d, *corner, *ends))]
+    def _neighbours(
+        self, offset: tuple[int, int], block: Tensor, pixel: Tensor, place: Tensor
+    ) -> Tensor:
+        """What `_combine` of `_shifted` holds for some pixels, without computing the rest.
+
+        ``block`` counts the images' channels, or the rows; ``place`` is the pixel's own place in
+        the padded plane.
+        """
+        flat, size = self.padded.view(-1), self.padded.shape[-2] * self.padded.shape[-1]
+        place = place + offset[1] * self.padded.shape[-1] + offset[0]
+        if self.rows is None:
+            return flat[block * size + place]
+        count, channels = self.rows.shape[1:3]
+        weights, area = self.rows.reshape(-1), self.height * self.width
+        terms = [
+            weights[(block * channels + channel) * area + pixel]
+            * flat[((block // count) * channels + channel) * size + place]
+            for channel in range(channels)
+        ]
+        return torch.stack(terms).sum(0) if channels > 1 else terms[0]
+
+    def _pick(self, x: Tensor, index: Tensor) -> Tensor:
+        """Some entries of an array that is broadcast to the result's shape."""
+        if x.dim() == 0:
+            return x.to(index.device).expand_as(index)
+        return x.expand_as(self.value).flatten()[index]
 
     def _may_hold_minimum(self, cell: Cell, b: Tensor, c: Tensor, d: Tensor) -> Tensor:
         """Whether the objective can have a minimum inside the curve at all."""
@@ -227,9 +262,6 @@ class _Search:
         """Every pixel's neighbour at a grid offset (x, y), beyond the edge the edge's own value."""
         y, x = self.top + offset[1], self.left + offset[0]
         return self.padded[..., y : y + self.height, x : x + self.width]
-
-    def _combined(self, offset: tuple[int, int]) -> Tensor:
-        return self._combine(self._shifted(offset))
 
     def _combine(self, x: Tensor) -> Tensor:
         """Sum over the channels, weighted by the rows."""
