@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import random
 import sys
+from collections.abc import Iterator
 
 import jaxtyping
 import numpy as np
@@ -12,10 +13,12 @@ import pytest
 import torch
 from hypothesis import settings
 
+from tests import typechecker
+
 # Annotations such as Float[Tensor, "B C"] become checks, for modules imported from here on.
 if "warpcert" in sys.modules:
     raise RuntimeError("warpcert was imported before its shapes could be checked")
-jaxtyping.install_import_hook("warpcert", "beartype.beartype")
+jaxtyping.install_import_hook("warpcert", f"{typechecker.__name__}.check")
 
 pytest.register_assert_rewrite("tests.contract")
 
@@ -29,6 +32,14 @@ torch.set_num_threads(1)
 
 # No test needs a screen.
 os.environ.setdefault("MPLBACKEND", "Agg")
+
+
+@pytest.fixture
+def unwatched() -> Iterator[None]:
+    """Run a test as users run the package: misuse meets its own checks, not the type checker."""
+    jaxtyping.config.update("jaxtyping_disable", True)
+    yield
+    jaxtyping.config.update("jaxtyping_disable", False)
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:

@@ -103,3 +103,8 @@ def test_importing_needs_only_torch_and_numpy() -> None:
     source = Path(__file__).parents[2] / "src"
     command = [sys.executable, "-c", f"import sys; sys.path.insert(0, {str(source)!r}); {program}"]
     subprocess.run(command, check=True)
+
+
+def test_path_below_an_unknown_home_is_a_missing_file() -> None:
+    with pytest.raises(ValueError, match="does not exist"):
+        load_images("~no-such-user/picture.png")

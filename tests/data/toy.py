@@ -79,6 +79,7 @@ def make_idx_toy() -> Toy:
     dataset = Dataset(
         name="toy",
         title="Toy",
+        licence="none",
         shape=(1, 4, 5),
         classes=tuple("0123456789"),
         test=splits["test"],
@@ -108,6 +109,7 @@ def make_cifar_toy() -> Toy:
     dataset = Dataset(
         name="tiny",
         title="Tiny",
+        licence="none",
         shape=shape,
         classes=tuple("0123456789"),
         test=Split((test,), 2),

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from warpcert.core import rounding
+from warpcert.core.checks import check_rows
 from warpcert.core.inputset import InputSet
 from warpcert.core.interval import Interval
 from warpcert.core.shapes import Float
@@ -24,17 +25,19 @@ class Box(InputSet):
         """The interval itself."""
         return self.interval
 
-    def minimise(self, rows: Float[Tensor, "B R C H W"]) -> Float[Tensor, "B R"]:
+    def minimise(self, rows: Tensor) -> Float[Tensor, "B R"]:
         """Take the lower end where a row is positive, the upper where it is negative.
 
         Sound, because each term of the sum is then least; the rounding of the sum is taken off.
         """
+        check_rows(rows, self.interval.lower)
         a = rows.to(torch.float64)
         low, high = (x[:, None].to(a) for x in (self.interval.lower, self.interval.upper))
         terms = torch.where(a > 0, a * low, a * high)
         size = (a.abs() * torch.maximum(low.abs(), high.abs())).detach().sum((2, 3, 4))
         bound = terms.sum((2, 3, 4)) - rounding.summation(terms[0, 0].numel()) * size
-        return bound + (rounding.down(bound.detach(), rows.dtype) - bound.detach()).detach()
+        through = (bound - bound.detach()).nan_to_num(0.0)  # zero, but for the gradient
+        return rounding.down(bound.detach(), rows.dtype) + through.to(rows.dtype)
 
     def realise(self, v: Float[Tensor, "B C H W"]) -> Float[Tensor, "B C H W"]:
         """The images themselves."""

@@ -52,5 +52,19 @@ def check_fields(fields: object, shape: tuple[int, int] | None = None) -> None:
         raise ValueError(f"fields must be as large as the images {shape}, got {got}")
 
 
+def check_rows(rows: object, images: Tensor) -> None:
+    """Refuse rows that do not fit the images."""
+    check_floats("rows", rows, "B R C H W")
+    assert isinstance(rows, Tensor)
+    check_finite("rows", rows)
+    if (rows.shape[0], *rows.shape[2:]) != tuple(images.shape):
+        raise ValueError(
+            f"rows must have the shape (B, R, C, H, W) for images (B, C, H, W) = "
+            f"{tuple(images.shape)}, got {tuple(rows.shape)}"
+        )
+    if rows.device != images.device:
+        raise ValueError(f"rows are on {rows.device}, images on {images.device}: move one")
+
+
 def _word(dtype: torch.dtype) -> str:
     return str(dtype).removeprefix("torch.")

@@ -22,8 +22,8 @@ class InputSet(ABC):
         """An interval (B, C, H, W) that holds every member."""
 
     @abstractmethod
-    def minimise(self, rows: Float[Tensor, "B R C H W"]) -> Float[Tensor, "B R"]:
-        """A sound lower bound of <row, member> over all members, for every row.
+    def minimise(self, rows: Tensor) -> Float[Tensor, "B R"]:
+        """A sound lower bound of <row, member> over all members, for rows (B, R, C, H, W).
 
         Differentiable in the rows; the gradient is the member (or the point of the relaxation)
         at which the minimum is taken.

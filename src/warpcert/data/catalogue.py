@@ -43,6 +43,7 @@ _mnist_test, _mnist_train, _mnist_downloads = _idx_files(
 MNIST = Dataset(
     name="mnist",
     title="MNIST",
+    licence="CC BY-SA 3.0",
     shape=(1, 28, 28),
     classes=tuple("0123456789"),
     test=_mnist_test,
@@ -62,6 +63,7 @@ _fashion_test, _fashion_train, _fashion_downloads = _idx_files(
 FASHION = Dataset(
     name="fashion",
     title="Fashion-MNIST",
+    licence="MIT",
     shape=(1, 28, 28),
     classes=(
         "T-shirt/top",
@@ -104,6 +106,7 @@ _cifar_train = tuple(
 CIFAR10 = Dataset(
     name="cifar10",
     title="CIFAR-10",
+    licence="none stated",
     shape=(3, 32, 32),
     classes=(
         "airplane",

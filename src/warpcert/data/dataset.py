@@ -60,11 +60,13 @@ class Dataset:
     """A published data set of images of one shape (C, H, W).
 
     `folders` are the places below a data folder where its files are looked for, the first of them
-    the place where they are put by `fetch`. The first `bundled` test images come with the package.
+    the place where they are put by `fetch`. The first `bundled` test images come with the package,
+    under the data set's own `licence`.
     """
 
     name: str
     title: str
+    licence: str
     shape: tuple[int, int, int]
     classes: tuple[str, ...]
     test: Split

@@ -102,7 +102,7 @@ def open_shelf(dataset: Dataset | str, root: str | os.PathLike[str] | None = Non
         from platformdirs import user_cache_dir  # noqa: PLC0415 - only this needs it
 
         return Shelf(dataset, Path(user_cache_dir("warpcert", appauthor=False), "data"), False)
-    folder = Path(chosen or "").expanduser()
+    folder = Path(os.path.expanduser(chosen or ""))  # noqa: PTH111 - no home, no error
     if not chosen or not os.path.isdir(folder):  # noqa: PTH112 - as above
         origin = ENVIRONMENT if root is None else "root"
         raise ValueError(f"{origin}={chosen!r} is not a folder: create it or name another")

@@ -11,10 +11,10 @@ from torch import Tensor
 from warpcert.core import rounding
 from warpcert.core.checks import check_images
 from warpcert.core.interval import Interval
-from warpcert.core.memory import chunk_size
 from warpcert.flow.minimum import WORKING_ARRAYS, lowest
 from warpcert.flow.region import Region
 from warpcert.flow.threat import Threat
+from warpcert.flow.tiles import in_tiles
 
 
 @overload
@@ -41,23 +41,21 @@ def pixel_bounds(
     check_images(images)
     height, width = images.shape[-2:]
     region = threat.region((height, width)).shrunk_to(height, width).to(images.device)
-    pixels = images[0].numel()
-    size = chunk_size(2 * 8 * WORKING_ARRAYS * pixels, images.device)
-    found = [
-        _below(torch.cat([part, -part]), region, return_displacements)
-        for part in images.detach().to(torch.float64).split(size)
-    ]
-    lower, upper = _halves([rounding.down(value, images.dtype) for value, _ in found])
+
+    def work(planes: Tensor, part: Region) -> Tensor:
+        both = torch.cat([planes, -planes])
+        value, where = _below(both, part, return_displacements)
+        found = value[..., None] if where is None else torch.cat([value[..., None], where], dim=-1)
+        return torch.stack(found.chunk(2), dim=-2)
+
+    exact = images.detach().to(torch.float64)
+    found = in_tiles(work, exact, region, 2 * 8 * WORKING_ARRAYS)  # for the image and its negative
+    lower, upper = rounding.down(found[..., 0], images.dtype).unbind(-1)
     box = Interval(lower, -upper)
     if not return_displacements:
         return box
-    return box, *_halves([where for _, where in found if where is not None])
-
-
-def _halves(parts: list[Tensor]) -> tuple[Tensor, Tensor]:
-    """Join what belongs to the images, and what belongs to their negatives."""
-    first, second = zip(*(part.chunk(2) for part in parts), strict=True)
-    return torch.cat(first), torch.cat(second)
+    at_lower, at_upper = found[..., 1:].unbind(-2)
+    return box, at_lower, at_upper
 
 
 def _below(x: Tensor, region: Region, track: bool) -> tuple[Tensor, Tensor | None]:
@@ -69,9 +67,8 @@ def _below(x: Tensor, region: Region, track: bool) -> tuple[Tensor, Tensor | Non
 
 def _lowest_around(x: Tensor, region: Region) -> Tensor:
     """The lowest grid value that a region can be interpolated from."""
-    across, down = region.reach(0, x.shape[-1]), region.reach(1, x.shape[-2])
-    left, right = max(0, -across.start), max(0, across.stop)
-    top, bottom = max(0, -down.start), max(0, down.stop)
-    wide = nn.pad(-x, (left, right, top, bottom), mode="replicate")
-    wide = nn.max_pool2d(wide, (1, left + right + 1), stride=1)
-    return -nn.max_pool2d(wide, (top + bottom + 1, 1), stride=1)
+    left, right = region.window(0, x.shape[-1])
+    top, bottom = region.window(1, x.shape[-2])
+    wide = nn.pad(-x, (-left, right, -top, bottom), mode="replicate")
+    wide = nn.max_pool2d(wide, (1, right - left + 1), stride=1)
+    return -nn.max_pool2d(wide, (bottom - top + 1, 1), stride=1)

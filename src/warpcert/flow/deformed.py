@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from warpcert.core import rounding
-from warpcert.core.checks import check_finite, check_floats, check_images
+from warpcert.core.checks import check_images, check_rows
 from warpcert.core.inputset import InputSet
 from warpcert.core.interval import Interval
 from warpcert.core.memory import chunk_size
@@ -39,7 +39,7 @@ class DeformedImage(InputSet):
         """The tightest box, see `pixel_bounds`."""
         return pixel_bounds(self.images, self.threat)
 
-    def minimise(self, rows: Float[Tensor, "B R C H W"]) -> Float[Tensor, "B R"]:
+    def minimise(self, rows: Tensor) -> Float[Tensor, "B R"]:
         """Lower bounds of <row, bent image>, see `support`."""
         check_rows(rows, self.images)
         bound: Tensor = _Support.apply(rows, self)  # type: ignore[no-untyped-call]
@@ -76,20 +76,6 @@ def support(images: Tensor, threat: Threat, rows: Tensor) -> Tensor:
     minimising bent image. Infinite or NaN rows are refused.
     """
     return DeformedImage(images, threat).minimise(rows)
-
-
-def check_rows(rows: object, images: Tensor) -> None:
-    """Refuse rows that do not fit the images."""
-    check_floats("rows", rows, "B R C H W")
-    assert isinstance(rows, Tensor)
-    check_finite("rows", rows)
-    if (rows.shape[0], *rows.shape[2:]) != tuple(images.shape):
-        raise ValueError(
-            f"rows must have the shape (B, R, C, H, W) for images (B, C, H, W) = "
-            f"{tuple(images.shape)}, got {tuple(rows.shape)}"
-        )
-    if rows.device != images.device:
-        raise ValueError(f"rows are on {rows.device}, images on {images.device}: move one")
 
 
 class _Support(torch.autograd.Function):

@@ -13,7 +13,7 @@ PIVOTS = 200
 
 
 def supporting_slopes(
-    positions: Float[Tensor, "K n 2"],
+    positions: Float[Tensor, "K #n 2"],
     values: Float[Tensor, "K n"],
     target: Float[Tensor, "n 2"],
     triangle: Int[Tensor, "n 3"],

@@ -184,7 +184,7 @@ class _Search:
         return may_dip(*self._about_pixel(b, c, d, cell.column, cell.row))
 
     def _about_pixel(
-        self, b: Tensor, c: Tensor, d: Tensor, column: float | Tensor, row: float | Tensor
+        self, b: Tensor, c: Tensor, d: Tensor, column: Tensor | int, row: Tensor | int
     ) -> tuple[Tensor, Tensor, Tensor]:
         """Coefficients on the circle, with the pixel instead of the cell's corner as origin."""
         delta = self.region.delta

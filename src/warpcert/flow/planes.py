@@ -10,12 +10,12 @@ from torch import Tensor
 
 from warpcert.core import rounding
 from warpcert.core.checks import check_images
-from warpcert.core.memory import chunk_size
 from warpcert.core.shapes import Float
 from warpcert.flow.hull import supporting_slopes
-from warpcert.flow.minimum import lowest
+from warpcert.flow.minimum import WORKING_ARRAYS, lowest
 from warpcert.flow.region import Region
 from warpcert.flow.threat import Threat
+from warpcert.flow.tiles import in_tiles
 from warpcert.flow.warp import warp
 
 Plane = Float[Tensor, "B C H W 3"]
@@ -41,10 +41,15 @@ def pixel_planes(images: Tensor, threat: Threat) -> tuple[Plane, Plane]:
     check_images(images)
     region = threat.region((images.shape[2], images.shape[3])).to(images.device)
     points = len(_lines(region, 0, images.shape[3])) * len(_lines(region, 1, images.shape[2]))
-    size = chunk_size(8 * (2 * points + 40) * images[0].numel(), images.device)
-    parts = images.detach().to(torch.float64).split(size)
-    below = torch.cat([_below(part, region, images.dtype) for part in parts])
-    above = -torch.cat([_below(-part, region, images.dtype) for part in parts])
+    exact = images.detach().to(torch.float64)
+
+    def work(planes: Tensor, part: Region) -> Tensor:
+        return torch.stack(
+            [_below(planes, part, images.dtype), -_below(-planes, part, images.dtype)], -2
+        )
+
+    needed = 8 * (2 * points + WORKING_ARRAYS)
+    below, above = in_tiles(work, exact, region, needed).unbind(-2)
     return below, above
 
 

@@ -56,6 +56,16 @@ class Region:
             self.norm, self.delta, torch.maximum(self.lower, -size), torch.minimum(self.upper, size)
         )
 
+    def window(self, axis: int, length: int) -> tuple[int, int]:
+        """First and last grid offset that values come from along an axis (0: x, 1: y).
+
+        Always with the pixel itself, and no further than the image's length: there every pixel
+        has left the image.
+        """
+        low = math.floor(float(self.lower[..., axis].min()))
+        high = math.ceil(float(self.upper[..., axis].max()))
+        return max(min(low, 0), -length), min(max(high, 0), length)
+
     def reach(self, axis: int, length: int) -> range:
         """Offsets of the unit cells that a region can touch along an axis (0: x, 1: y).
 
