@@ -167,7 +167,8 @@ def main() -> None:
     options = parser.parse_args()
     if not 0 < options.delta <= 1:
         parser.error("--delta must be in (0, 1]: the baseline knows one ring of cells")
-    table = [["ratio", "task", "size", "ours s", "baseline s", "peak MiB"]]
+    print(f"delta {options.delta}, {options.device}, {torch.get_num_threads()} threads, float32")
+    show(["ratio", "task", "size", "ours s", "baseline s", "peak MiB"])
     for size, x in images().items():
         few = max(1, options.rows * 1000 // x.numel()) if x.numel() > 10_000 else options.rows
         _, a = problem(size, few)
@@ -184,11 +185,13 @@ def main() -> None:
             answer = task(there, rows).cpu()
             slow = options.sample and baseline(name, x, a, answer, options.delta, options.sample)
             label = f"{name}, {few} rows" if name.startswith("support") else name
-            table.append(Result(label, size, ours, slow, peak).cells())
-    widths = [max(len(row[k]) for row in table) for k in range(len(table[0]))]
-    print(f"delta {options.delta}, {options.device}, {torch.get_num_threads()} threads, float32")
-    for row in table:
-        print("  ".join(cell.rjust(w) for cell, w in zip(row, widths, strict=True)))
+            show(Result(label, size, ours, slow, peak).cells())
+
+
+def show(cells: list[str]) -> None:
+    """Print one row, as soon as it is known."""
+    widths = (7, 24, 14, 8, 11, 9)
+    print(*(cell.rjust(w) for cell, w in zip(cells, widths, strict=True)), flush=True)
 
 
 if __name__ == "__main__":

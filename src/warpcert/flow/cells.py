@@ -70,12 +70,12 @@ def cells(region: Region, height: int, width: int) -> Iterator[Cell]:
     for m, n in offsets:
         across, column, v0, v1 = _mirrored(m, width, region.lower[..., 0], region.upper[..., 0])
         down, row, w0, w1 = _mirrored(n, height, region.lower[..., 1], region.upper[..., 1])
-        valid = (v0 <= v1) & (w0 <= w1) & _inside(region, v0, w0)
+        valid = (v0 <= v1) & (w0 <= w1) & region.in_ball(v0, w0)
         if not bool(valid.any()):
             continue
         v1 = torch.minimum(v1, _along(region, w0))
         w1 = torch.minimum(w1, _along(region, v0))
-        curved = valid & ~_inside(region, v1, w1)
+        curved = valid & ~region.in_ball(v1, w1)
         p = (v1, torch.minimum(w1, _along(region, v1)).clamp(min=w0))
         q = (torch.minimum(v1, _along(region, w1)).clamp(min=v0), w1)
         yield Cell(column, row, across, down, v0, v1, w0, w1, p, q, valid, curved)
@@ -94,15 +94,6 @@ def _mirrored(
         sign, near, lower, upper = -1, -offset - 1, -upper, -lower
     outermost = offset in (-length, length - 1)
     return sign, near, lower.clamp(min=near), upper if outermost else upper.clamp(max=near + 1)
-
-
-def _inside(region: Region, v: Tensor, w: Tensor) -> Tensor:
-    """Whether (v, w), both >= 0, lies in the ball, up to rounding."""
-    if region.norm == math.inf:
-        return torch.maximum(v, w) <= region.delta
-    if region.norm == 1:
-        return v + w <= region.delta
-    return torch.hypot(v, w) <= region.delta
 
 
 def _along(region: Region, v: Tensor) -> Tensor:

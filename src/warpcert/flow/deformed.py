@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from warpcert.core import rounding
-from warpcert.core.checks import check_images, check_rows
+from warpcert.core.checks import check_fields, check_images, check_rows
 from warpcert.core.inputset import InputSet
 from warpcert.core.interval import Interval
 from warpcert.core.memory import chunk_size
@@ -45,12 +45,13 @@ class DeformedImage(InputSet):
         bound: Tensor = _Support.apply(rows, self)  # type: ignore[no-untyped-call]
         return bound
 
-    def realise(self, v: Float[Tensor, "B H W 2"]) -> Float[Tensor, "B C H W"]:
-        """The image bent by a field."""
+    def realise(self, v: Tensor) -> Float[Tensor, "B C H W"]:
+        """The images bent by fields (B, H, W, 2)."""
         return warp(self.images, v)
 
-    def project(self, v: Float[Tensor, "B H W 2"]) -> Float[Tensor, "B H W 2"]:
-        """The field brought into the threat."""
+    def project(self, v: Tensor) -> Float[Tensor, "B H W 2"]:
+        """The fields (B, H, W, 2) brought into the threat."""
+        check_fields(v, (self.images.shape[2], self.images.shape[3]))
         return self.threat.project(v)
 
     def _region(self) -> Region:

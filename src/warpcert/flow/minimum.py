@@ -9,6 +9,7 @@ import torch
 import torch.nn.functional as nn
 from torch import Tensor
 
+from warpcert.core.errors import Unsound
 from warpcert.core.shapes import Float
 from warpcert.flow.arc import half_angle, lowest_on_arc, may_dip
 from warpcert.flow.cells import Cell, cells
@@ -42,6 +43,8 @@ def lowest(
     for cell in pieces:
         search.corners(cell)
     search.curves(pieces)
+    if not bool(torch.isfinite(search.value).all()):
+        raise Unsound("a pixel's region met no cell, or its values are no numbers")
     return search.value, search.displacement
 
 

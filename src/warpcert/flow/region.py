@@ -26,10 +26,18 @@ class Region:
 
     def __post_init__(self) -> None:
         """Refuse an empty region: the point of a box nearest to the origin must be in the ball."""
-        nearest = torch.clamp(torch.zeros_like(self.lower), self.lower, self.upper)
-        size = torch.linalg.vector_norm(nearest, ord=self.norm, dim=-1)
-        if not bool(((self.lower <= self.upper).all(-1) & (size <= self.delta)).all()):
+        nearest = torch.clamp(torch.zeros_like(self.lower), self.lower, self.upper).abs()
+        reached = self.in_ball(nearest[..., 0], nearest[..., 1])
+        if not bool(((self.lower <= self.upper).all(-1) & reached).all()):
             raise ValueError("a displacement region is empty: its box misses the norm ball")
+
+    def in_ball(self, v: Tensor, w: Tensor) -> Tensor:
+        """Whether (v, w), both >= 0, lies in the ball, up to rounding: the one test of that."""
+        if self.norm == math.inf:
+            return torch.maximum(v, w) <= self.delta
+        if self.norm == 1:
+            return v + w <= self.delta
+        return torch.hypot(v, w) <= self.delta
 
     @property
     def uniform(self) -> bool:

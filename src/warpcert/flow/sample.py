@@ -32,7 +32,7 @@ def sample(
     if n < 0:
         raise ValueError(f"n must be >= 0, got {n}")
     if kind == "uniform":
-        return _uniform(threat, (n, *shape), generator)
+        return _uniform(threat, shape, n, generator)
     if kind != "mixed":
         raise ValueError(f"kind must be 'mixed' or 'uniform', got {kind!r}")
     extreme, at_random = math.ceil(n / 2), n // 2
@@ -42,23 +42,30 @@ def sample(
     return fields
 
 
-def _uniform(threat: Threat, shape: tuple[int, ...], generator: torch.Generator | None) -> Tensor:
-    """Uniform in the ball, pixel by pixel."""
-    x = 2 * torch.rand((*shape, 2), dtype=torch.float64, generator=generator) - 1
-    if threat.norm == 1:  # the square turned by 45 degrees
-        x = torch.stack([x[..., 0] + x[..., 1], x[..., 0] - x[..., 1]], dim=-1) / 2
-    if threat.norm == 2:
-        radius = torch.sqrt((x[..., :1] + 1) / 2)
-        angle = math.pi * x[..., 1:]
-        x = radius * torch.cat([torch.cos(angle), torch.sin(angle)], dim=-1)
-    return threat.delta * x
+def _uniform(
+    threat: Threat, shape: tuple[int, int], n: int, generator: torch.Generator | None
+) -> Tensor:
+    """Uniform in every pixel's region: drawn from its box until it is in the ball.
+
+    The boxes hold the origin, so at least half of each lies in the ball, whichever the norm.
+    """
+    region = threat.region(shape)
+    lower = region.lower.expand(n, *shape, 2)
+    width = (region.upper - region.lower).expand_as(lower)
+    fields = lower + width * torch.rand(lower.shape, dtype=lower.dtype, generator=generator)
+    while True:
+        outside = ~region.in_ball(fields[..., 0].abs(), fields[..., 1].abs())
+        if not bool(outside.any()):
+            return fields
+        again = torch.rand((int(outside.sum()), 2), dtype=lower.dtype, generator=generator)
+        fields[outside] = lower[outside] + width[outside] * again
 
 
 def _randoms(
     threat: Threat, shape: tuple[int, int], n: int, generator: torch.Generator | None
 ) -> Tensor:
     """Uniform fields, every other one smoothed over a random scale and stretched to the ball."""
-    fields = _uniform(threat, (n, *shape), generator)
+    fields = _uniform(threat, shape, n, generator)
     rough = fields[1::2]
     scale = torch.rand((rough.shape[0], 1, 1, 1), dtype=torch.float64, generator=generator)
     grain = (threat.delta * 2 ** (-6 * scale)).clamp(max=threat.gamma)

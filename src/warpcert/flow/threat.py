@@ -117,7 +117,7 @@ class Threat:
         The same generator state gives the same fields on every device.
         """
         fields = sample(self, shape, n, generator, kind).to(dtype=dtype, device=device)
-        return self.project(fields)
+        return self.project(fields) if n else fields
 
 
 def _number(name: str, value: object) -> float:
