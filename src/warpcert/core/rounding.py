@@ -32,9 +32,9 @@ PLANE_GAP = 1e-11
 """Violations smaller than this, in units of the values' range, end the search for a plane.
 Soundness does not depend on it: the constant is computed afterwards."""
 
+
 WITNESS = 2.0**-22
-"""By how much, relative to delta, a field is moved inwards before it is stored in float32: each
-number moves by at most 2**-24 delta when stored, a difference of two by at most 2**-23 delta."""
+"""By how much, relative to delta, a field is moved inwards before it is stored in float32."""
 
 
 def membership(delta: float) -> float:
@@ -46,6 +46,27 @@ def membership(delta: float) -> float:
     it is multiplied by a factor above 1 - 1e-15 (delta) and moved by 1e-15 delta (gamma).
     """
     return 8 * UNIT * delta
+
+
+def storable(delta: float, gamma: float, dtype: torch.dtype) -> tuple[float, float]:
+    """A smaller delta and gamma, so that a field within them is a member once it is stored.
+
+    In float32 each number moves by 2**-24 delta at most, a difference of two by 2**-23 delta.
+    """
+    if dtype != torch.float32:
+        return delta, gamma
+    return delta * (1 - WITNESS), max(0.0, gamma - WITNESS * delta)
+
+
+def smoothable(delta: float, gamma: float, steps: int) -> float:
+    """A smaller gamma to aim at, so that a field smoothed in float64 is within gamma.
+
+    Smoothing subtracts and adds gamma times up to ``steps`` to numbers of size delta: each
+    difference is off by less than 8 u (delta + steps gamma).
+    """
+    if gamma == math.inf:
+        return gamma
+    return max(0.0, gamma * (1 - 8 * steps * UNIT) - 8 * UNIT * delta)
 
 
 def sign_noise(p: Tensor, q: Tensor, d: Tensor) -> Tensor:

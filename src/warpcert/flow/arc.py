@@ -93,7 +93,8 @@ def _piecewise(b: Tensor, c: Tensor, d: Tensor, start: Tensor, end: Tensor) -> T
     A third root in single precision is near enough: a split that is off by e leaves a sliver in
     which f'' is of the order of e**2 and f' changes by e**3.
     """
-    roots = (x.abs().float().pow(1 / 3).double() for x in (c, b))
+    larger = torch.maximum(b.abs(), c.abs())
+    roots = ((x.abs() / larger).float().pow(1 / 3).double() for x in (c, b))
     split = half_angle(*roots).nan_to_num(0.0).clamp(start, end)
     arc = _Arc.of(b, c, d)
     best, lowest = split, arc.value(split)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import torch
 from torch import Tensor
 
-from warpcert.core.rounding import UNIT, WITNESS
+from warpcert.core.rounding import UNIT, smoothable, storable
 from warpcert.core.shapes import Float
 
 if TYPE_CHECKING:
@@ -30,26 +30,26 @@ def project(threat: Threat, fields: Float[Tensor, "B H W 2"]) -> Float[Tensor, "
     inside = threat.contains(fields)
     if bool(inside.all()):
         return fields
-    target = threat
-    if fields.dtype == torch.float32:  # stored coarsely: aim a little further in
-        delta = threat.delta * (1 - WITNESS)
-        gamma = max(0.0, threat.gamma - WITNESS * threat.delta)
-        target = replace(threat, delta=delta, gamma=gamma)
-    moved = _nearest(target, fields.to(torch.float64).nan_to_num(0.0))
-    moved = _scaled(target, moved).to(fields.dtype)
+    delta, gamma = storable(threat.delta, threat.gamma, fields.dtype)
+    limit = replace(threat, delta=delta, gamma=gamma)
+    gamma = smoothable(delta, gamma, fields.shape[1] + fields.shape[2])
+    target = replace(limit, gamma=gamma)
+    far = math.sqrt(torch.finfo(torch.float64).max)  # what is further off would overflow
+    moved = fields.to(torch.float64).nan_to_num(0.0).clamp(-far, far)
+    moved = _scaled(limit, _nearest(target, moved)).to(fields.dtype)
     return torch.where(inside[:, None, None, None], fields, moved)
 
 
 def _nearest(threat: Threat, fields: Tensor) -> Tensor:
-    """Smooth and shorten, in turns where that is needed."""
-    region = threat.region((fields.shape[1], fields.shape[2])).to(fields.device)
+    """Smooth and shorten, in turns where that is needed, and smooth once more what is small now."""
+    region = threat.region((fields.shape[1], fields.shape[2]))
     lower, upper = region.lower.to(fields.device), region.upper.to(fields.device)
     rounds = ROUNDS if threat.gamma < math.inf and threat.norm != math.inf else 1
     for _ in range(rounds):
         if threat.gamma < math.inf:
             fields = smooth(fields, threat.gamma)
         fields = _shorten(torch.clamp(fields, lower, upper), float(threat.norm), threat.delta)
-    return smooth(fields, threat.gamma) if rounds > 1 else fields
+    return fields if threat.gamma == math.inf else smooth(fields, threat.gamma)
 
 
 def smooth(fields: Tensor, gamma: float | Tensor) -> Tensor:
@@ -57,15 +57,18 @@ def smooth(fields: Tensor, gamma: float | Tensor) -> Tensor:
 
     ``gamma`` is one number or one for each field, of shape (B, 1, 1, 1).
     Each is the mean of the largest such field below and the smallest above, the minimum and
-    maximum over pixels of v_j +- gamma |i - j|_1, which split into one pass along each axis.
+    maximum over pixels of v_j +- gamma |i - j|_1, which split into one pass along each axis. A
+    gamma beyond the field's own range asks for nothing, and would only cost precision.
     """
+    spread = fields.amax((1, 2), keepdim=True) - fields.amin((1, 2), keepdim=True)
+    gamma = torch.minimum(spread, torch.as_tensor(gamma, dtype=fields.dtype, device=fields.device))
     below, above = fields, -fields
     for axis in (1, 2):
         below, above = _cone(below, gamma, axis), _cone(above, gamma, axis)
     return 0.5 * (below - above)
 
 
-def _cone(x: Tensor, gamma: float | Tensor, axis: int) -> Tensor:
+def _cone(x: Tensor, gamma: Tensor, axis: int) -> Tensor:
     """Minimum over k of x_k + gamma |j - k| along an axis."""
     steps = torch.arange(x.shape[axis], dtype=x.dtype, device=x.device)
     slope = gamma * steps.view([-1 if a == axis else 1 for a in range(x.dim())])

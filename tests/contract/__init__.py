@@ -1,0 +1,1 @@
+"""One suite for every abstract class: a new implementation inherits all of its tests."""
