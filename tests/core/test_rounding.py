@@ -146,8 +146,30 @@ def test_bisection_ends_where_the_curvature_no_longer_counts() -> None:
     assert (width / 2) ** 2 / 2 <= rounding.UNIT
 
 
-def test_a_witness_survives_storage() -> None:
-    # Stored in float32, a number moves by at most 2^-24 of its size.
-    x = torch.rand(1000, dtype=DOUBLE, generator=draw(0)) * (1 - rounding.WITNESS)
-    assert bool((x.to(torch.float32).to(DOUBLE) <= 1).all())
-    assert rounding.WITNESS >= 2 * 2.0**-23
+@pytest.mark.parametrize("delta", [0.1, 1.0, 3.7])
+@pytest.mark.parametrize("gamma", [0.05, 0.3, 1.0])
+def test_storable_fields_are_members_once_stored(delta: float, gamma: float) -> None:
+    smaller, slower = rounding.storable(delta, gamma, torch.float32)
+    field = smaller * (2 * torch.rand(2000, dtype=DOUBLE, generator=draw(0)) - 1)
+    other = (field - slower).clamp(min=-smaller)
+    stored, beside = (x.to(torch.float32).to(DOUBLE) for x in (field, other))
+    assert bool((stored.abs() <= delta).all())
+    assert bool((stored - beside <= gamma).all())
+    assert delta * (1 - 1e-6) <= smaller and gamma - 1e-6 * delta <= slower
+
+
+def test_float64_fields_are_stored_as_they_are() -> None:
+    assert rounding.storable(0.7, 0.1, DOUBLE) == (0.7, 0.1)
+
+
+@pytest.mark.parametrize("gamma", [0.0, 1e-300, math.inf])
+def test_aims_never_leave_the_possible(gamma: float) -> None:
+    _, slower = rounding.storable(0.7, gamma, torch.float32)
+    assert slower == (gamma if gamma == math.inf else 0)
+    aim = rounding.smoothable(0.7, gamma, 10)
+    assert aim == (gamma if gamma == math.inf else 0)
+
+
+def test_smoothing_aims_a_little_lower() -> None:
+    # `tests/flow/test_project.py` shows that it is enough.
+    assert 0.1 - 1e-13 < rounding.smoothable(0.7, 0.1, 60) < 0.1 - 60 * 0.1 * rounding.UNIT
