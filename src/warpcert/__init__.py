@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from warpcert.core import Box, InputSet, Interval, Unsound, Unsupported
     from warpcert.data import load_images
     from warpcert.flow import DeformedImage, Threat, pixel_bounds, pixel_planes, support, warp
+    from warpcert.net import Network, load_network
 
 __version__ = "0.1.0"
 
@@ -28,6 +29,8 @@ _ROOMS = {
     "pixel_planes": "flow",
     "support": "flow",
     "warp": "flow",
+    "Network": "net",
+    "load_network": "net",
 }
 
 __all__ = [  # noqa: RUF022 - by room
@@ -43,6 +46,8 @@ __all__ = [  # noqa: RUF022 - by room
     "pixel_planes",
     "support",
     "warp",
+    "Network",
+    "load_network",
 ]
 
 

@@ -1,0 +1,25 @@
+"""Abs: the magnitude."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from warpcert.net.activation import Activation
+
+
+@dataclass(frozen=True)
+class Abs(Activation):
+    """|x|. Above lies the chord; below the branch that leaves the smaller area."""
+
+    def __call__(self, x: Tensor) -> Tensor:
+        return x.abs()
+
+    def slopes(self, lower: Tensor, upper: Tensor) -> tuple[Tensor, Tensor]:
+        branch = torch.where(upper > -lower, torch.ones_like(lower), -1.0)
+        return branch, self.chord(lower, upper)
+
+    def turning(self, slope: Tensor) -> tuple[Tensor, ...]:
+        return (torch.zeros_like(slope),)

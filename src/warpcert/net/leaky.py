@@ -1,0 +1,36 @@
+"""LeakyRelu: two slopes that meet at zero."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import torch
+from torch import Tensor
+
+from warpcert.net.activation import Activation
+
+
+@dataclass(frozen=True)
+class LeakyRelu(Activation):
+    """x where it is positive, ``slope`` times x elsewhere.
+
+    Convex for slopes below 1 and concave above: the chord lies above in the first case and
+    below in the second; on the other side the branch that leaves the smaller area.
+    """
+
+    slope: float = 0.01
+    noise: ClassVar[int] = 1
+
+    def __call__(self, x: Tensor) -> Tensor:
+        return torch.where(x > 0, x, self.slope * x)
+
+    def slopes(self, lower: Tensor, upper: Tensor) -> tuple[Tensor, Tensor]:
+        branch = torch.where(upper > -lower, 1.0, torch.full_like(lower, self.slope))
+        branch = torch.where(upper <= 0, self.slope, torch.where(lower >= 0, 1.0, branch))
+        across = (lower < 0) & (upper > 0)
+        chord = torch.where(across, self.chord(lower, upper), branch)
+        return (branch, chord) if self.slope <= 1 else (chord, branch)
+
+    def turning(self, slope: Tensor) -> tuple[Tensor, ...]:
+        return (torch.zeros_like(slope),)
