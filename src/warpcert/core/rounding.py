@@ -23,6 +23,12 @@ A bracket starts narrower than 1 in z = tan(phi / 2) and ends narrower than 2**-
 bracket's middle is off by at most (1.5e-8 / 2)**2 / 2 < u times the largest second derivative.
 """
 
+NEARBY = 2.0**-26
+"""How near, in z = tan(phi / 2), a point must be to the zero of f' to pass for the minimum of f.
+
+That is 2**-25 in the angle at most, so f is off by at most 2**-51 times its largest second
+derivative, |p| + |q| + 2 |d|: less than a tenth of `sign_noise`."""
+
 PLANE_STEP = 1e-9
 """How far, in units of the region's size, the point at which a plane is optimised is moved to
 break ties. The plane is optimal there, hence within this times the spread of slopes of the

@@ -23,7 +23,7 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from warpcert.core.rounding import BISECTIONS, sign_noise
+from warpcert.core.rounding import BISECTIONS, NEARBY, sign_noise
 from warpcert.core.shapes import Bool, Float
 
 CACHED = 1 << 16
@@ -45,10 +45,14 @@ def lowest_on_arc(
     ``start`` and ``end`` are the ends in z (see `half_angle`). The point returned is always on
     the arc; where f has no minimum inside, it is just some point of it.
     """
+    start, end = start.expand_as(b), end.expand_as(b)
     size = max(1, b.numel()) if b.is_cuda else CACHED
-    parts = (x.expand_as(b).split(size) for x in (b, c, d, start, end))
-    found = torch.cat([_lowest(*part) for part in zip(*parts, strict=True)])
-    return _direction(found)
+    parts = zip(*(x.split(size) for x in (b, c, d, start, end)), strict=True)
+    points, sure = (torch.cat(x) for x in zip(*(_newton(*part) for part in parts), strict=True))
+    index = (~sure).nonzero().squeeze(1)
+    if index.numel():
+        points[index] = _piecewise(*(x[index] for x in (b, c, d, start, end)))
+    return _direction(points)
 
 
 def may_dip(b: Tensor, c: Tensor, d: Tensor) -> Tensor:
@@ -66,25 +70,29 @@ def may_dip(b: Tensor, c: Tensor, d: Tensor) -> Tensor:
     return ~(rising | falling | concave)
 
 
-def _lowest(b: Tensor, c: Tensor, d: Tensor, start: Tensor, end: Tensor) -> Tensor:
-    """The best point in z: by Newton's method where f is convex, piece by piece elsewhere.
+def _newton(
+    b: Tensor, c: Tensor, d: Tensor, start: Tensor, end: Tensor
+) -> tuple[Tensor, Bool[Tensor, " n"]]:
+    """A point in z, and whether it is sure to be the lowest.
 
-    By the formula in `may_dip`, f'' >= 0 on the whole quadrant where b, c <= min(0, -2 d). There
-    f(z) exceeds the minimum by at most |f'(z)| times the arc's length, pi/2 at most: if that is
-    within the noise, or z is an end towards which f falls, z is as good as the minimiser.
+    Let f' go from - to + over the arc. If d <= 0, it has a single zero. Both b, c < 0: f is
+    convex. Both > 0: a dip and then a bump, of which the one from - can only cross upwards, and
+    the other, once f' is +, cannot cross any more, since it ends at +. Opposite signs: one dip
+    from -, or one bump to +, which cross once. If d > 0 and p <= -2 d, too: f' = -cos(phi) h with
+    h = p tan + 2 d sin - q, and h' = (p + 2 d cos**3) / cos**2 <= 0. A point z with f' clearly
+    negative just before it and positive just after is then within that distance of the zero,
+    see `rounding.NEARBY`.
     """
     arc = _Arc.of(b, c, d)
-    z = half_angle(b.abs(), c.abs()).nan_to_num(0.0).clamp(start, end)  # of the linear part
+    first, last = arc.slope(start), arc.slope(end)
+    single = (first < 0) & (last > 0) & ((d <= 0) | (arc.p <= -2 * d))
+    z = torch.addcmul(start, end - start, first / (first - last))  # on the chord of f'
     for _ in range(NEWTON_STEPS):
         z = torch.clamp(z - arc.slope(z) / arc.slope_change(z), start, end)
-    slope = arc.slope(z)
-    flat = (math.pi * slope.abs() <= arc.noise) | ((z <= start) & (slope >= 0))
-    flat |= (z >= end) & (slope <= 0)
-    convex = torch.maximum(b, c) <= torch.clamp(-2 * d, max=0)
-    index = (~(convex & flat)).nonzero().squeeze(1)
-    if index.numel():
-        z[index] = _piecewise(*(x[index] for x in (b, c, d, start, end)))
-    return z
+    before, after = z - NEARBY, z + NEARBY
+    single &= (arc.slope(before) < -arc.noise) | (before <= start)
+    single &= (arc.slope(after) > arc.noise) | (after >= end)
+    return z, single
 
 
 def _piecewise(b: Tensor, c: Tensor, d: Tensor, start: Tensor, end: Tensor) -> Tensor:
