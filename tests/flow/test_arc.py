@@ -54,6 +54,13 @@ def shallow() -> Coefficients:
     return b, c, -(b.pow(2 / 3) + c.pow(2 / 3)).pow(1.5) / 2.4
 
 
+def fourth_order(shift: float) -> Coefficients:
+    """For b = c < 0 and d = -b / sqrt 2 the minimum is flat up to order 4: Newton crawls there."""
+    b, first, second = uniform(14)
+    b = -b.abs()
+    return b, b * (1 + shift * first), -b * math.sqrt(0.5) * (1 + shift * second)
+
+
 CASES: dict[str, Callable[[], Coefficients]] = {
     "random": lambda: uniform(0),
     "no b": lambda: uniform(1, 0.0, 1.0, 1.0),
@@ -73,6 +80,9 @@ CASES: dict[str, Callable[[], Coefficients]] = {
     "nearly saddle": lambda: flat(1e-8),
     "about saddle": lambda: flat(1e-3),
     "off centre": shallow,
+    "fourth order": lambda: fourth_order(0.0),
+    "nearly fourth order": lambda: fourth_order(1e-6),
+    "about fourth order": lambda: fourth_order(1e-2),
 }
 
 

@@ -50,6 +50,19 @@ def test_the_result_is_a_member(
         assert torch.equal(threat.project(moved), moved)
 
 
+@pytest.mark.parametrize("norm", [1.0, 2.0])
+@pytest.mark.parametrize("border", ["clamp", "inside"])
+@pytest.mark.parametrize("gamma", [0.05, 0.3, 0.6])
+def test_smoothing_and_shortening_do_not_undo_each_other(
+    norm: float, border: Border, gamma: float
+) -> None:
+    # Ramps and corners of the ball: taking turns does not end, what is left must be scaled away.
+    threat = Threat(norm, 0.7, gamma, border)
+    sampled = Threat(norm, 1.0, 2 * gamma).sample((6, 5), 60, generator=draw(0))
+    fields = torch.cat([sampled, torch.linspace(0, 3, 60).view(-1, 1, 1, 1) * noise(60, 6, 5)])
+    assert bool(threat.contains(threat.project(fields)).all())
+
+
 SIZES = st.integers(1, 5)
 LENGTHS = st.one_of(st.sampled_from([0.0, 1e-300, 1e-9, 0.5, 1.0, 1e6]), st.floats(0, 4))
 ODD = st.sampled_from([0.0, -0.0, math.nan, math.inf, -math.inf, 1e300, -1e300, 1e-300])
@@ -213,3 +226,17 @@ def test_each_field_may_have_its_own_gamma() -> None:
     both = smooth(fields, gammas)
     assert torch.equal(both[:1], smooth(fields[:1], 0.1))
     assert torch.equal(both[1:], smooth(fields[1:], 0.4))
+
+
+@pytest.mark.parametrize("norm", NORMS)
+@pytest.mark.parametrize("border", ["clamp", "inside"])
+@pytest.mark.parametrize("gamma", [0.0, 1e-3, 0.2, 1.0])
+@pytest.mark.parametrize("dtype", TYPES)
+def test_rounding_that_adds_up_over_a_large_image_stays_inside(
+    norm: float, border: Border, gamma: float, dtype: torch.dtype
+) -> None:
+    for delta in (0.3, 1.3):
+        threat = Threat(norm, delta, gamma, border)
+        assert bool(threat.contains(threat.project(noise(4, 40, 64).to(dtype))).all())
+        drawn = threat.sample((64, 40), 8, generator=draw(0), dtype=dtype)
+        assert bool(threat.contains(drawn).all())

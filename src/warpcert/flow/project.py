@@ -49,7 +49,9 @@ def _nearest(threat: Threat, fields: Tensor) -> Tensor:
         if threat.gamma < math.inf:
             fields = smooth(fields, threat.gamma)
         fields = _shorten(torch.clamp(fields, lower, upper), float(threat.norm), threat.delta)
-    return fields if threat.gamma == math.inf else smooth(fields, threat.gamma)
+    if threat.gamma == math.inf:
+        return fields
+    return torch.clamp(smooth(fields, threat.gamma), lower, upper)
 
 
 def smooth(fields: Tensor, gamma: float | Tensor) -> Tensor:
