@@ -118,6 +118,14 @@ def test_geometry_is_small(norm: float, delta: float) -> None:
     assert 72 * rounding.UNIT < rounding.geometry(norm, delta) < 1e-11
 
 
+@pytest.mark.parametrize("delta", [0.1, 0.5, 1.0, 3.7, 10.0])
+def test_geometry_covers_wrong_signs_on_an_arc(delta: float) -> None:
+    # |p| + |q| + |d| <= (8 delta + 20 delta^2) m: noise times the arc's length at most.
+    size = torch.tensor([(8 * delta + 20 * delta**2) / 3], dtype=DOUBLE)
+    noise = rounding.sign_noise(size, size, size).item()
+    assert rounding.geometry(2.0, delta) >= rounding.geometry(math.inf, delta) + noise * math.pi / 2
+
+
 def test_geometry_grows_with_delta() -> None:
     for norm in (1.0, 2.0, math.inf):
         assert rounding.geometry(norm, 2.0) > rounding.geometry(norm, 1.0)

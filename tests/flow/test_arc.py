@@ -233,3 +233,18 @@ def test_arcs_said_to_have_no_dip_have_their_minimum_at_an_end(case: str) -> Non
     assert bool((may_dip(b, c, d) | ~inside).all())
     if case == "random":
         assert 0.1 < may_dip(b, c, d).double().mean() < 0.9
+
+
+def test_the_deeper_of_two_minima_is_found() -> None:
+    # f' goes from - to + over the quadrant, like that of a convex f, but through three zeros.
+    draws = torch.rand((2, 4000), dtype=DOUBLE, generator=draw(15))
+    b, c = (-1 - (math.sqrt(2) - 1) * draws).unbind()
+    d = torch.ones_like(b)
+    start, end = (
+        half_angle(b.new_tensor([1.0]), b.new_tensor([0.0])),
+        half_angle(b.new_tensor([0.0]), b.new_tensor([1.0])),
+    )
+    cos, sin = lowest_on_arc(b, c, d, start, end)
+    theta = torch.linspace(0, QUARTER, 1500, dtype=DOUBLE)[:, None]
+    least = at(b, c, d, theta).amin(0)
+    assert bool((b * cos + c * sin + d * cos * sin <= least + 1e-12).all())

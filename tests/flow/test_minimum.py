@@ -14,6 +14,7 @@ from torch import Tensor
 from tests.flow.agree import NORMS, cut, random_pixels
 from tests.flow.pictures import draw, picture
 from tests.oracle import joint_minimum, pixel_minimum, value
+from warpcert import Unsound
 from warpcert.core import rounding
 from warpcert.flow.minimum import lowest
 from warpcert.flow.region import Region
@@ -176,6 +177,30 @@ def test_shared_and_separate_boxes_agree(norm: float) -> None:
     wide = ball.repeat(4, 5, 1)
     other, _ = lowest(images, Region(norm, 1.4, -wide, wide))
     torch.testing.assert_close(one, other, rtol=0, atol=1e-14)
+
+
+@pytest.mark.parametrize("norm", [1.0, 2.0])
+@pytest.mark.parametrize("tilted", [True, False])
+def test_curves_in_parts_are_all_there(
+    norm: float, tilted: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    images = picture("quantised", 2, 6, 7)
+    ball = torch.full((6, 7, 2), 2.8, dtype=DOUBLE)
+    slope = 0.3 * torch.randn((1, 2, 6, 7, 2), dtype=DOUBLE) if tilted else None
+    region = Region(norm, 2.8, -ball, ball)
+    whole, _ = lowest(images, region, slope=slope)
+    monkeypatch.setattr("warpcert.flow.minimum.MANY", 0)
+    parts, _ = lowest(images, region, slope=slope)
+    torch.testing.assert_close(parts, whole, rtol=0, atol=1e-14)
+
+
+@pytest.mark.parametrize("norm", NORMS)
+@pytest.mark.parametrize("wrong", [math.nan, math.inf])
+def test_what_is_no_number_has_no_minimum(norm: float, wrong: float) -> None:
+    images = torch.full((1, 1, 2, 2), wrong, dtype=DOUBLE)
+    ball = torch.full((2,), 0.5, dtype=DOUBLE)
+    with pytest.raises(Unsound, match="no numbers"):
+        lowest(images, Region(norm, 0.5, -ball, ball))
 
 
 @pytest.mark.parametrize("norm", NORMS)
