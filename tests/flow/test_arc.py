@@ -235,16 +235,24 @@ def test_arcs_said_to_have_no_dip_have_their_minimum_at_an_end(case: str) -> Non
         assert 0.1 < may_dip(b, c, d).double().mean() < 0.9
 
 
+def beaten(b: Tensor, c: Tensor, d: Tensor, first: Tensor, last: Tensor) -> int:
+    """How many of many arcs have an angle, on a grid, that is lower than what was found."""
+    *_, least = search(b, c, d, first, last)
+    steps = torch.linspace(0, 1, 600, dtype=DOUBLE)[:, None]
+    grid = at(b, c, d, first + (last - first) * steps).amin(0)
+    return int((least > grid + 1e-12).sum())
+
+
 def test_the_deeper_of_two_minima_is_found() -> None:
     # f' goes from - to + over the quadrant, like that of a convex f, but through three zeros.
     draws = torch.rand((2, 4000), dtype=DOUBLE, generator=draw(15))
     b, c = (-1 - (math.sqrt(2) - 1) * draws).unbind()
-    d = torch.ones_like(b)
-    start, end = (
-        half_angle(b.new_tensor([1.0]), b.new_tensor([0.0])),
-        half_angle(b.new_tensor([0.0]), b.new_tensor([1.0])),
-    )
-    cos, sin = lowest_on_arc(b, c, d, start, end)
-    theta = torch.linspace(0, QUARTER, 1500, dtype=DOUBLE)[:, None]
-    least = at(b, c, d, theta).amin(0)
-    assert bool((b * cos + c * sin + d * cos * sin <= least + 1e-12).all())
+    none = torch.zeros_like(b)
+    assert beaten(b, c, none + 1, none, none + QUARTER) == 0
+
+
+@pytest.mark.parametrize("cut", [False, True])
+def test_none_of_many_arcs_has_a_lower_angle(cut: bool) -> None:
+    b, c, d, *angles = torch.rand((5, 30000), dtype=DOUBLE, generator=draw(16)).unbind()
+    first, last = torch.stack(angles).sort(0).values if cut else (0 * b, 0 * b + 1)
+    assert beaten(2 * b - 1, 2 * c - 1, 4 * d - 2, QUARTER * first, QUARTER * last) == 0
