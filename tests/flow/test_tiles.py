@@ -108,3 +108,12 @@ def test_windows_hold_what_interpolation_reads() -> None:
         region = Threat(2.0, delta).region((length, length))
         first, last = region.window(1, length)
         assert first <= max(-delta, -length) and last >= min(delta, length)
+
+
+@pytest.mark.parametrize("rows", [2, 3, 4])
+def test_a_last_strip_that_is_not_full_is_kept(rows: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    images = torch.rand(2, 1, 7, 5, dtype=torch.float64)  # seven rows: no strip divides them
+    region = Threat("inf", 0.5).region((7, 5))  # looks one row up and one down
+    monkeypatch.setattr("warpcert.core.memory.CACHED_BYTES", (rows + 2) * 5)
+    done = in_tiles(lambda planes, _: planes[..., None].clone(), images, region, 1)
+    assert torch.equal(done[..., 0], images)
