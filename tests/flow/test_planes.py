@@ -185,6 +185,21 @@ def test_smaller_balls_have_planes_that_are_higher_in_the_middle(norm: float, de
         assert bool((gain[alike] >= -1e-11).all())
 
 
+@pytest.mark.parametrize("norm", [1.0, 2.0])
+@pytest.mark.parametrize("delta", [0.4, 1.0, 1.6])
+def test_planes_of_round_balls_are_nearly_the_highest(norm: float, delta: float) -> None:
+    # No plane below these points is higher in the middle, by linear programming.
+    images, rng = picture("random", 1, 5, 5, seed=3), np.random.default_rng(0)
+    half = dense_samples(norm, delta, 150, rng)
+    points = np.concatenate([half, -half])
+    for sign, planes in both_sides(images, Threat(norm, delta)):
+        image = sign * images[0, 0].numpy()
+        for i, j in ((2, 2), (1, 3), (3, 1)):
+            values = [float(value(image, i, j, x, y)) for x, y in points]
+            best = plane_optimum(points, values) / len(points)
+            assert best - 0.03 <= planes[0, 0, i, j, 0].item() <= best + LP
+
+
 def test_planes_are_at_least_the_intervals_in_the_middle() -> None:
     # At no displacement the best plane is the convex hull: no flat plane can be above it.
     images = picture("random", 1, 5, 5)

@@ -71,14 +71,21 @@ def test_some_fields_spend_all_of_gamma(norm: float, gamma: float) -> None:
             steps = fields.diff(dim=axis)[..., component]
             for extreme in (steps.amax(), -steps.amin()):
                 assert extreme.item() == pytest.approx(gamma, abs=1e-12)
-    # ... at every pair of neighbours at once, which is what a checkerboard does ...
+    # ... and at every pair of neighbours at once, which is what a checkerboard does.
     across, down = (fields.diff(dim=axis).abs().amax(-1).amin((1, 2)) for axis in (1, 2))
     assert torch.minimum(across, down).max().item() == pytest.approx(gamma, abs=1e-12)
-    # ... and along whole rows and columns in one direction, which is what a ramp does.
-    if 4 * gamma <= 0.7:
-        for axis in (1, 2):
-            ramps = fields.diff(dim=axis).amin((1, 2)).amax(-1)
-            assert ramps.max().item() == pytest.approx(gamma, abs=1e-12)
+
+
+@pytest.mark.parametrize("norm", NORMS)
+@pytest.mark.parametrize(("across", "down"), [(1, 0), (0, 1), (1, 1), (1, -1)])
+def test_ramps_climb_over_the_whole_image(norm: float, across: int, down: int) -> None:
+    fields = fields_of(Threat(norm, 0.7, 0.05))
+    found = torch.zeros((), dtype=torch.bool)
+    for sign in (1, -1):
+        rest = (fields.diff(dim=2) - sign * across * 0.05).abs().amax((1, 2))
+        rest = torch.maximum(rest, (fields.diff(dim=1) - sign * down * 0.05).abs().amax((1, 2)))
+        found |= (rest <= 1e-12).any()
+    assert bool(found)
 
 
 @pytest.mark.parametrize("norm", NORMS)

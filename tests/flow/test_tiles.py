@@ -53,7 +53,7 @@ def test_every_pixel_sees_its_whole_window(
 def test_minima_do_not_depend_on_the_tiles(
     pixels: int, norm: float, delta: float, border: Border, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    region = Threat(norm, delta, border=border).region((6, 3))
+    region = Threat(norm, delta, 0.4, border).region((6, 3))
     images = picture("random", 2, 6, 3)
     whole, _ = lowest(images, region)
     monkeypatch.setattr("warpcert.core.memory.free_bytes", lambda _: 4 * pixels)
