@@ -9,19 +9,24 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from warpcert.core import Box, InputSet, Interval, Unsound, Unsupported
+    from warpcert.bound import Bounds
+    from warpcert.core import Box, InputSet, Interval, Status, Unsound, Unsupported, Verdict
     from warpcert.data import load_images
     from warpcert.flow import DeformedImage, Threat, pixel_bounds, pixel_planes, support, warp
     from warpcert.net import Network, load_network
+    from warpcert.verify import bounds, certify
 
 __version__ = "0.1.0"
 
 _ROOMS = {
+    "Bounds": "bound",
     "Box": "core",
     "InputSet": "core",
     "Interval": "core",
+    "Status": "core",
     "Unsound": "core",
     "Unsupported": "core",
+    "Verdict": "core",
     "load_images": "data",
     "DeformedImage": "flow",
     "Threat": "flow",
@@ -31,14 +36,19 @@ _ROOMS = {
     "warp": "flow",
     "Network": "net",
     "load_network": "net",
+    "bounds": "verify",
+    "certify": "verify",
 }
 
 __all__ = [  # noqa: RUF022 - by room
+    "Bounds",
     "Box",
     "InputSet",
     "Interval",
+    "Status",
     "Unsound",
     "Unsupported",
+    "Verdict",
     "load_images",
     "DeformedImage",
     "Threat",
@@ -48,6 +58,8 @@ __all__ = [  # noqa: RUF022 - by room
     "warp",
     "Network",
     "load_network",
+    "bounds",
+    "certify",
 ]
 
 

@@ -75,20 +75,20 @@ class InputSetContract:
     # Bounds
 
     def test_bounds_hold_for_members(self, case: Case, rows: Tensor) -> None:
-        bounds = case.made.minimise(rows)
+        bounds = case.made.minimise(rows).bound
         size = rows.abs().sum((2, 3, 4))
         for v in case.parameters:
             member = case.made.realise(case.made.project(v))
             assert bool((bounds <= inner(rows, member) + 1e-13 * size).all())
 
     def test_bounds_are_the_minimum(self, case: Case, rows: Tensor) -> None:
-        bounds = case.made.minimise(rows)
+        bounds = case.made.minimise(rows).bound
         assert bounds.shape == rows.shape[:2] and bounds.dtype == rows.dtype
         self.assert_bounds(case, rows, bounds, TIGHT)
 
     def test_bounds_of_float32_rows_are_rounded_down(self, case: Case, rows: Tensor) -> None:
         rows = rows.to(torch.float32)
-        bounds = case.made.minimise(rows)
+        bounds = case.made.minimise(rows).bound
         assert bounds.dtype == torch.float32
         self.assert_bounds(case, rows, bounds, 2.0**-22)
 
@@ -104,33 +104,38 @@ class InputSetContract:
 
     def test_no_looser_than_the_box(self, case: Case, rows: Tensor) -> None:
         size = rows.abs().sum((2, 3, 4))
-        boxed = Box(case.made.box).minimise(rows)
-        assert bool((case.made.minimise(rows) >= boxed - 1e-11 * size).all())
+        boxed = Box(case.made.box).minimise(rows).bound
+        assert bool((case.made.minimise(rows).bound >= boxed - 1e-11 * size).all())
 
     def test_nothing_asked_is_nothing_answered(self, case: Case, rows: Tensor) -> None:
-        assert case.made.minimise(0 * rows).abs().max() == 0
+        assert case.made.minimise(0 * rows).bound.abs().max() == 0
 
     def test_twice_the_row_is_twice_the_bound(self, case: Case, rows: Tensor) -> None:
         torch.testing.assert_close(
-            case.made.minimise(2 * rows), 2 * case.made.minimise(rows), rtol=1e-11, atol=1e-11
+            case.made.minimise(2 * rows).bound,
+            2 * case.made.minimise(rows).bound,
+            rtol=1e-11,
+            atol=1e-11,
         )
 
     def test_the_sum_of_rows_has_at_least_the_sum_of_bounds(self, case: Case, rows: Tensor) -> None:
         others = rows.flip(1)
         size = (rows.abs() + others.abs()).sum((2, 3, 4))
-        apart = case.made.minimise(rows) + case.made.minimise(others)
-        assert bool((case.made.minimise(rows + others) >= apart - 1e-11 * size).all())
+        apart = case.made.minimise(rows).bound + case.made.minimise(others).bound
+        assert bool((case.made.minimise(rows + others).bound >= apart - 1e-11 * size).all())
 
     def test_rows_are_bounded_one_by_one(self, case: Case, rows: Tensor) -> None:
-        together = case.made.minimise(rows)
-        alone = torch.cat([case.made.minimise(rows[:, [r]]) for r in range(rows.shape[1])], dim=1)
+        together = case.made.minimise(rows).bound
+        alone = torch.cat(
+            [case.made.minimise(rows[:, [r]]).bound for r in range(rows.shape[1])], dim=1
+        )
         torch.testing.assert_close(together, alone, rtol=1e-13, atol=1e-13)
 
     # Gradients
 
     def test_the_gradient_is_where_the_minimum_is_taken(self, case: Case, rows: Tensor) -> None:
         asked = rows.clone().requires_grad_()
-        bounds = case.made.minimise(asked)
+        bounds = case.made.minimise(asked).bound
         (grad,) = torch.autograd.grad(bounds.sum(), asked)
         size = rows.abs().sum((2, 3, 4))
         assert grad.shape == rows.shape and grad.dtype == rows.dtype
@@ -144,8 +149,8 @@ class InputSetContract:
         asked = rows.clone().requires_grad_()
         weights = torch.linspace(-1, 2, rows.shape[0] * rows.shape[1], dtype=DOUBLE)
         weights = weights.view(rows.shape[:2])
-        (plain,) = torch.autograd.grad(case.made.minimise(asked).sum(), asked)
-        (grad,) = torch.autograd.grad((weights * case.made.minimise(asked)).sum(), asked)
+        (plain,) = torch.autograd.grad(case.made.minimise(asked).bound.sum(), asked)
+        (grad,) = torch.autograd.grad((weights * case.made.minimise(asked).bound).sum(), asked)
         torch.testing.assert_close(grad, weights[..., None, None, None] * plain)
 
     # Misuse

@@ -63,7 +63,7 @@ def small() -> Box:
 
 def test_a_minimum_by_hand() -> None:
     rows = torch.tensor([[[[[1.0, -2.0], [4.0, 0.0]]]]], dtype=DOUBLE)
-    bound = small().minimise(rows).item()
+    bound = small().minimise(rows).bound.item()
     assert bound <= 0.0 - 1.5 + 2.0
     assert bound == pytest.approx(0.5, abs=1e-13)
 
@@ -83,7 +83,7 @@ def test_the_box_of_a_box_is_itself() -> None:
 def test_float32_boxes_are_exact_numbers() -> None:
     interval = Interval(torch.full((1, 1, 1, 1), 0.1), torch.full((1, 1, 1, 1), 0.3))
     rows = torch.ones((1, 1, 1, 1, 1), dtype=DOUBLE)
-    bound = Box(interval).minimise(rows).item()
+    bound = Box(interval).minimise(rows).bound.item()
     assert bound <= float(interval.lower.to(DOUBLE))
     assert bound == pytest.approx(0.10000000149011612, abs=1e-15)
 
@@ -92,4 +92,4 @@ def test_a_bound_that_is_no_number_is_minus_infinity() -> None:
     # The rows are finite, their products are not.
     interval = Interval(torch.full((1, 1, 1, 2), -2.0), torch.full((1, 1, 1, 2), 2.0))
     rows = torch.full((1, 1, 1, 1, 2), 1e308, dtype=DOUBLE)
-    assert Box(interval).minimise(rows).item() == -torch.inf
+    assert Box(interval).minimise(rows).bound.item() == -torch.inf

@@ -101,7 +101,7 @@ def test_one_channel_is_its_box(norm: float, delta: float) -> None:
     rows = torch.randn((2, 4, 1, 5, 6), dtype=DOUBLE, generator=draw(0))
     torch.testing.assert_close(
         support(images, threat, rows),
-        Box(pixel_bounds(images, threat)).minimise(rows),
+        Box(pixel_bounds(images, threat)).minimise(rows).bound,
         rtol=1e-11,
         atol=1e-11,
     )
@@ -112,7 +112,7 @@ def test_one_channel_is_its_box(norm: float, delta: float) -> None:
 def test_three_channels_are_tighter_than_their_box(norm: float, kind: str) -> None:
     images, threat = picture(kind, 3, 8, 8), Threat(norm, 0.7)
     rows = torch.randn((1, 6, 3, 8, 8), dtype=DOUBLE, generator=draw(0))
-    gain = support(images, threat, rows) - Box(pixel_bounds(images, threat)).minimise(rows)
+    gain = support(images, threat, rows) - Box(pixel_bounds(images, threat)).minimise(rows).bound
     assert bool((gain > -1e-11).all())
     assert bool((gain > 0.05).all())
 
@@ -226,7 +226,7 @@ def test_its_parts_are_the_public_functions() -> None:
     fields = torch.randn((1, 3, 4, 2), dtype=DOUBLE, generator=draw(1))
     box = pixel_bounds(images, threat)
     assert torch.equal(made.box.lower, box.lower) and torch.equal(made.box.upper, box.upper)
-    assert torch.equal(made.minimise(rows), support(images, threat, rows))
+    assert torch.equal(made.minimise(rows).bound, support(images, threat, rows))
     assert torch.equal(made.realise(fields), warp(images, fields))
     assert torch.equal(made.project(fields), threat.project(fields))
 

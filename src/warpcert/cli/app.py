@@ -17,6 +17,7 @@ import typer
 from typer.main import get_command
 
 from warpcert.cli.bounds import BOUNDS_EXAMPLES, bounds
+from warpcert.cli.certify import CERTIFY_EXAMPLES, certify
 from warpcert.cli.data import data
 from warpcert.cli.demo import demo
 from warpcert.cli.refusal import Refusal
@@ -25,6 +26,7 @@ from warpcert.cli.screen import print_line, printable
 EXAMPLES = """\b
 Examples:
   warpcert demo
+  warpcert certify net.onnx --images mnist:0-9 --norm inf --delta 0.3
   warpcert bounds mnist:0-3 --norm 2 --delta 0.5 --out bounds.png
   warpcert data
 """
@@ -34,6 +36,7 @@ UsageError: type[Any] = typer.BadParameter.__mro__[1]
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
 app.command(epilog=BOUNDS_EXAMPLES)(bounds)
+app.command(epilog=CERTIFY_EXAMPLES)(certify)
 app.add_typer(data)
 app.command()(demo)
 

@@ -2,7 +2,8 @@
 
 from warpcert.core.box import Box
 from warpcert.core.errors import Unsound, Unsupported
-from warpcert.core.inputset import InputSet
+from warpcert.core.inputset import InputSet, Minimum
 from warpcert.core.interval import Interval
+from warpcert.core.verdict import Status, Verdict
 
-__all__ = ["Box", "InputSet", "Interval", "Unsound", "Unsupported"]
+__all__ = ["Box", "InputSet", "Interval", "Minimum", "Status", "Unsound", "Unsupported", "Verdict"]

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
 import torch
 from torch import Tensor
 
 from warpcert.core import rounding
 from warpcert.core.checks import check_rows
-from warpcert.core.inputset import InputSet
+from warpcert.core.inputset import InputSet, Minimum
 from warpcert.core.interval import Interval
+from warpcert.core.polytope import Polytope, Rows
 from warpcert.core.shapes import Float
 
 
@@ -25,11 +27,24 @@ class Box(InputSet):
         """The interval itself."""
         return self.interval
 
-    def minimise(self, rows: Tensor) -> Float[Tensor, "B R"]:
+    @property
+    def boxed(self) -> bool:
+        """It is its box."""
+        return True
+
+    @property
+    def searches(self) -> bool:
+        """The minimum has a formula."""
+        return False
+
+    def minimise(
+        self, rows: Tensor, warm: Tensor | None = None, steps: int | None = None
+    ) -> Minimum:
         """Take the lower end where a row is positive, the upper where it is negative.
 
         Sound, because each term of the sum is then least; the rounding of the sum is taken off.
         """
+        del warm, steps  # there is nothing to search for
         check_rows(rows, self.interval.lower)
         a = rows.to(torch.float64)
         low, high = (x[:, None].to(a) for x in (self.interval.lower, self.interval.upper))
@@ -37,7 +52,11 @@ class Box(InputSet):
         size = (a.abs() * torch.maximum(low.abs(), high.abs())).detach().sum((2, 3, 4))
         bound = terms.sum((2, 3, 4)) - rounding.summation(terms[0, 0].numel()) * size
         through = (bound - bound.detach()).nan_to_num(0.0)  # zero, but for the gradient
-        return rounding.down(bound.detach(), rows.dtype) + through.to(rows.dtype)
+        return Minimum(rounding.down(bound.detach(), rows.dtype) + through.to(rows.dtype))
+
+    def select(self, images: Tensor) -> Box:
+        """The boxes of some images."""
+        return Box(Interval(self.interval.lower[images], self.interval.upper[images]))
 
     def realise(self, v: Float[Tensor, "B C H W"]) -> Float[Tensor, "B C H W"]:
         """The images themselves."""
@@ -46,3 +65,15 @@ class Box(InputSet):
     def project(self, v: Float[Tensor, "B C H W"]) -> Float[Tensor, "B C H W"]:
         """The nearest images in the box."""
         return torch.clamp(v, self.interval.lower, self.interval.upper)
+
+    def polytope(self) -> list[Polytope]:
+        """The ends of each entry, and no rows."""
+        lower, upper = (
+            x.detach().to("cpu", torch.float64).numpy()
+            for x in (self.interval.lower, self.interval.upper)
+        )
+        entries = np.arange(lower[0].size).reshape(lower.shape[1:])
+        return [
+            Polytope(low.ravel(), high.ravel(), Rows.of([]), entries, entries)
+            for low, high in zip(lower, upper, strict=True)
+        ]

@@ -3,11 +3,22 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from typing import NamedTuple
 
 from torch import Tensor
 
 from warpcert.core.interval import Interval
 from warpcert.core.shapes import Float
+
+
+class Minimum(NamedTuple):
+    """Lower bounds (B, R) of rows over an input set, and the duals (B, R, ...) behind them.
+
+    The duals are a warm start for the same or similar rows; None where there are none.
+    """
+
+    bound: Tensor
+    duals: Tensor | None = None
 
 
 class InputSet(ABC):
@@ -21,13 +32,31 @@ class InputSet(ABC):
     def box(self) -> Interval:
         """An interval (B, C, H, W) that holds every member."""
 
+    @property
     @abstractmethod
-    def minimise(self, rows: Tensor) -> Float[Tensor, "B R"]:
+    def boxed(self) -> bool:
+        """Whether the set is its box, so that nothing is lost by asking the box instead."""
+
+    @property
+    @abstractmethod
+    def searches(self) -> bool:
+        """Whether `minimise` has duals, for which more steps give better bounds."""
+
+    @abstractmethod
+    def minimise(
+        self, rows: Tensor, warm: Tensor | None = None, steps: int | None = None
+    ) -> Minimum:
         """A sound lower bound of <row, member> over all members, for rows (B, R, C, H, W).
 
-        Differentiable in the rows; the gradient is the member (or the point of the relaxation)
-        at which the minimum is taken.
+        ``warm``: duals to start from; with any of them, NaN included, the bound is sound.
+        ``steps``: how many steps to spend on better duals; None leaves it to the set, and 0
+        evaluates those given (or none). The bound is differentiable in the rows; the gradient is
+        the member (or the point of the relaxation) at which the minimum is taken.
         """
+
+    @abstractmethod
+    def select(self, images: Tensor) -> InputSet:
+        """The sets of some images, by their numbers (n,), repeated as they are."""
 
     @abstractmethod
     def realise(self, v: Tensor) -> Float[Tensor, "B C H W"]:

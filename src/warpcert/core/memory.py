@@ -32,3 +32,16 @@ def chunk_size(item_bytes: int, device: torch.device, share: float = 0.25) -> in
     if device.type == "cpu":
         budget = min(budget, CACHED_BYTES)
     return max(1, budget // max(1, item_bytes))
+
+
+def is_shortage(error: Exception) -> bool:
+    """Whether an error says that memory ran out, on a GPU or a CPU."""
+    if isinstance(error, (torch.OutOfMemoryError, MemoryError)):
+        return True
+    return isinstance(error, RuntimeError) and "alloc" in str(error)
+
+
+def release(device: torch.device) -> None:
+    """Give back what torch keeps for itself on a GPU."""
+    if device.type == "cuda":
+        torch.cuda.empty_cache()

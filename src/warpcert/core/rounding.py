@@ -114,6 +114,42 @@ def summation(terms: int) -> float:
     return 2 * (terms + 1) * UNIT
 
 
+def support(norm: float, delta: float, channels: int, pixels: int) -> float:
+    """Bound of the rounding in a sum of pixels' minima, relative to the size of what is summed.
+
+    That size is, over all pixels, the largest |pixel| times the row's |weights|, plus (1 + delta)
+    times the slope's magnitudes: cells' corners are within 1 + delta of the pixel, so this bounds
+    the objective there, as `geometry` needs it. Combining the channels and adding up the pixels
+    are sums of products; four more operations join the sum with what is taken off it.
+    """
+    return geometry(norm, delta) + summation(channels + pixels + 4)
+
+
+def adjoint(delta: float) -> float:
+    """Bound, relative to the sum of |duals|, of what rounding in the slopes D^T mu can change.
+
+    A slope adds up to four duals with three roundings, each of at most u times the sum of the
+    four magnitudes: within 4 u of it. Every dual enters two slopes, and a slope is multiplied by
+    a displacement of at most delta.
+    """
+    return 8 * UNIT * delta
+
+
+def translation(relative: float, way: float) -> float:
+    """Bound of the rounding when a translation is compared with fields that go ``way`` off it.
+
+    Relative to the largest |pixel| times the row's |weights|, like `support`, which is given. A
+    pixel's combined value, at a grid point or moved in to an end, is off by less than half of
+    that share, its slopes by twice and its range by once as much; slopes are multiplied by at
+    most ``way``, and rounding the products and sums costs eight shares of ``way`` more at most.
+    """
+    return relative * (4 + 16 * way)
+
+
+LARGEST_DUAL = 2.0**400
+"""Duals beyond this are not evaluated: no sum or product of smaller ones overflows."""
+
+
 def down(x: Tensor, dtype: torch.dtype) -> Tensor:
     """The largest number of ``dtype`` that is not above x (or its neighbour); NaN gives -inf.
 
@@ -127,3 +163,25 @@ def down(x: Tensor, dtype: torch.dtype) -> Tensor:
 def up(x: Tensor, dtype: torch.dtype) -> Tensor:
     """The smallest number of ``dtype`` that is not below x; NaN gives inf."""
     return -down(-x, dtype)
+
+
+def affine(terms: int) -> float:
+    """Bound, relative to |W| |x| + |b|, of the rounding in bounds of W x + b on an interval.
+
+    Centre and radius are each off by 2 u |x|; W c + b and |W| r, sums of at most n + 1 terms,
+    by (n + 2) u of their size each, which is at most that of |W| |x| + |b|; two more additions
+    make the ends. That is less than (2 n + 14) u, and the rest covers second order.
+    """
+    return 4 * (terms + 4) * UNIT
+
+
+def backward(terms: int, steps: int) -> float:
+    """Bound, relative to the sum of |a| times sizes over all steps, of back-substitution.
+
+    At a step the rows W^T a are sums of at most n products, off by (n + 1) u |W|^T |a|, which
+    <., z> turns into (n + 1) u |a| |W| |z|; the constants <a, b> and <a, intercept> are sums of
+    n products as well, of terms below |a| |b|. Rows that meet are added, off by u |a| |z|.
+    Constants of all the steps are added up, off by u for each of their terms. So the whole is
+    within (n + 2 + 2 steps) u of the sum; twice that covers second order and the error's own.
+    """
+    return 2 * (terms + 4 + 2 * steps) * UNIT

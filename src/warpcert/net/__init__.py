@@ -5,6 +5,7 @@ from warpcert.net.affine import Affine
 from warpcert.net.band import Band, Line
 from warpcert.net.capture import capture
 from warpcert.net.fold import fold
+from warpcert.net.hinge import Hinge
 from warpcert.net.load import load_network
 from warpcert.net.network import Network
 from warpcert.net.step import Step
@@ -13,6 +14,7 @@ __all__ = [
     "Activation",
     "Affine",
     "Band",
+    "Hinge",
     "Line",
     "Network",
     "Step",

@@ -7,12 +7,16 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from warpcert.net.activation import Activation
+from warpcert.net.hinge import Hinge
 
 
 @dataclass(frozen=True)
-class Abs(Activation):
+class Abs(Hinge):
     """|x|. Above lies the chord; below the branch that leaves the smaller area."""
+
+    @property
+    def sides(self) -> tuple[float, float]:
+        return (-1.0, 1.0)
 
     def __call__(self, x: Tensor) -> Tensor:
         return x.abs()
@@ -20,6 +24,3 @@ class Abs(Activation):
     def slopes(self, lower: Tensor, upper: Tensor) -> tuple[Tensor, Tensor]:
         branch = torch.where(upper > -lower, torch.ones_like(lower), -1.0)
         return branch, self.chord(lower, upper)
-
-    def turning(self, slope: Tensor) -> tuple[Tensor, ...]:
-        return (torch.zeros_like(slope),)

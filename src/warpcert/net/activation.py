@@ -50,6 +50,10 @@ class Activation(ABC):
         In closed form. Where there is none, any number but NaN.
         """
 
+    def bent(self, lower: Float[Tensor, "*shape"], upper: Float[Tensor, "*shape"]) -> Tensor:
+        """Where f is not a straight line on [lower, upper]: there tighter ends are worth having."""
+        return lower < upper
+
     def band(
         self,
         lower: Float[Tensor, "*shape"],

@@ -8,11 +8,11 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
-from warpcert.net.activation import Activation
+from warpcert.net.hinge import Hinge
 
 
 @dataclass(frozen=True)
-class LeakyRelu(Activation):
+class LeakyRelu(Hinge):
     """x where it is positive, ``slope`` times x elsewhere.
 
     Convex for slopes below 1 and concave above: the chord lies above in the first case and
@@ -21,6 +21,10 @@ class LeakyRelu(Activation):
 
     slope: float = 0.01
     noise: ClassVar[int] = 1
+
+    @property
+    def sides(self) -> tuple[float, float]:
+        return (self.slope, 1.0)
 
     def __call__(self, x: Tensor) -> Tensor:
         return torch.where(x > 0, x, self.slope * x)
@@ -31,6 +35,3 @@ class LeakyRelu(Activation):
         across = (lower < 0) & (upper > 0)
         chord = torch.where(across, self.chord(lower, upper), branch)
         return (branch, chord) if self.slope <= 1 else (chord, branch)
-
-    def turning(self, slope: Tensor) -> tuple[Tensor, ...]:
-        return (torch.zeros_like(slope),)

@@ -7,22 +7,23 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from warpcert.net.activation import Activation
+from warpcert.net.hinge import Hinge
 
 
 @dataclass(frozen=True)
-class Relu(Activation):
+class Relu(Hinge):
     """max(x, 0). Above lies the chord; below the line of slope 1 if upper > -lower, else 0.
 
     The rule of DeepPoly: of the two lines the one that leaves the smaller area. It is also right
     where the sign of x is known: both lines are then the function itself, without rounding.
     """
 
+    @property
+    def sides(self) -> tuple[float, float]:
+        return (0.0, 1.0)
+
     def __call__(self, x: Tensor) -> Tensor:
         return torch.relu(x)
 
     def slopes(self, lower: Tensor, upper: Tensor) -> tuple[Tensor, Tensor]:
         return (upper > -lower).to(lower.dtype), self.chord(lower, upper)
-
-    def turning(self, slope: Tensor) -> tuple[Tensor, ...]:
-        return (torch.zeros_like(slope),)
