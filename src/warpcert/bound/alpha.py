@@ -8,8 +8,9 @@ import torch
 from torch import Tensor
 
 from warpcert.bound.ascent import Ascent
+from warpcert.bound.backward import over_intervals
 from warpcert.bound.bounder import Bounder
-from warpcert.bound.bounds import Bounds
+from warpcert.bound.bounds import Bounds, best
 from warpcert.bound.deeppoly import DeepPoly
 from warpcert.bound.layers import as_simple_as_possible, bound_layers, layer_intervals
 from warpcert.bound.refine import bound_rows
@@ -38,6 +39,7 @@ class Alpha(Bounder):
         warm: Bounds | None = None,
     ) -> Bounds:
         network, inputs = network.to(dtype=torch.float64), as_simple_as_possible(inputs)
+        rows, value = rows.to(torch.float64), len(network)
         plain = DeepPoly()
         base = warm if warm is not None else plain(network, inputs, rows)
         stages: list[Stage] = plain.stages(inputs) if warm is not None else []
@@ -45,6 +47,6 @@ class Alpha(Bounder):
             stages.append(self.inner)
         known = bound_layers(network, inputs, stages, base.layers)
         start = Found(base.margins, base.slopes, base.duals)
-        found = bound_rows(known, inputs, rows.to(torch.float64), len(network), self.outer, start)
-        margins = torch.maximum(base.margins, found.bound)
+        found = bound_rows(known, inputs, rows, value, self.outer, start)
+        margins = torch.maximum(best(found.bound, base), over_intervals(known, rows, value))
         return Bounds(layer_intervals(known), margins, found.slopes, found.duals)

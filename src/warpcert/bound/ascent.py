@@ -61,9 +61,12 @@ class Ascent(Stage):
         """The best slopes (B, R, ...) by activation, and the duals that go with them."""
         given = start.slopes if start else {}
         slopes = {
-            k: given[k].float() if k in given else _expand(known.bands[k].below.slope, rows)
+            k: given[k].float().nan_to_num()
+            if k in given
+            else _expand(known.bands[k].below.slope, rows)
             for k in _hinges(known, value)
         }
+        self._clamp(known, slopes)
         duals = start.duals if start else None
         if not slopes:
             return {}, duals
@@ -130,7 +133,7 @@ def _bands(known: Known, slopes: Mapping[int, Tensor], careful: bool = False) ->
 
 def _expand(slope: Tensor, rows: Tensor) -> Tensor:
     """A slope (B, ...) for each row: (B, R, ...)."""
-    return slope[:, None].expand(-1, rows.shape[1], *slope.shape[1:]).to(rows.dtype)
+    return slope[:, None].expand(-1, rows.shape[1], *slope.shape[1:]).to(rows.dtype).clone()
 
 
 def _like(mask: Tensor, x: Tensor) -> Tensor:

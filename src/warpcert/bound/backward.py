@@ -12,7 +12,7 @@ from torch import Tensor
 from warpcert.bound.known import Known, magnitude
 from warpcert.core import rounding
 from warpcert.core.shapes import Float
-from warpcert.net import Activation, Affine, Band, Step
+from warpcert.net import Affine, Band, Line
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,9 +31,7 @@ class Form:
         """The rows' lower bound, given a lower bound of <rows, x>; NaN counts as -inf."""
         total = self.constant + minimum
         total = total - rounding.summation(2) * (self.constant.abs() + minimum.abs())
-        return torch.fmax(total, self.stopped).nan_to_num(
-            nan=-math.inf, posinf=-math.inf, neginf=-math.inf
-        )
+        return _known(torch.fmax(total, self.stopped))
 
 
 def backward(
@@ -55,7 +53,8 @@ def backward(
     """
     walk = _Walk(known, rows, value, intersect, careful)
     for number in range(value, 0, -1):
-        walk.through(number, known.network.steps[number - 1], bands or {})
+        if number in walk.waiting:
+            walk.through(number, bands or {})
     return walk.form()
 
 
@@ -67,106 +66,161 @@ def over_intervals(
     Rows are substituted through affine steps, which is exact, and minimised over the intervals
     of the activations (or the input) that they then stand at.
     """
-    walk = _Walk(known, rows, value, intersect=True)
+    walk = _Walk(known, rows, value, intersect=True, careful=True)
     for number in range(value, 0, -1):
-        if isinstance(known.network.steps[number - 1].node, Affine):
-            walk.through(number, known.network.steps[number - 1], {})
+        affine = isinstance(known.network.steps[number - 1].node, Affine)
+        if affine and number in walk.waiting:
+            walk.through(number, {})
     walk.stop()
-    return walk.stopped.nan_to_num(nan=-math.inf, posinf=-math.inf, neginf=-math.inf)
+    return _known(walk.stopped)
 
 
 class _Walk:
-    """Rows that wait at values, by number, and the constant collected so far."""
+    """Rows that wait at values, by number, and what has been collected on the way there.
+
+    Whoever lets rows wait at an affine step's output also pays for that step: for <a, b>, and
+    for the rounding of W^T a.
+    """
 
     def __init__(
-        self, known: Known, rows: Tensor, value: int, intersect: bool, careful: bool = True
+        self, known: Known, rows: Tensor, value: int, intersect: bool, careful: bool
     ) -> None:
-        self.known, self.intersect, self.careful = known, intersect, careful
-        self.waiting: dict[int, Tensor] = {value: rows}
+        self.known, self.careful = known, careful
+        self.intersect = intersect and careful
+        self.waiting: dict[int, Tensor] = {}
         self.constant = rows.new_zeros(rows.shape[:2])
         self.error = rows.new_zeros(rows.shape[:2])
         self.stopped = rows.new_full(rows.shape[:2], -math.inf)
-        self.steps = value
+        nodes = [step.node for step in known.network.steps[:value]]
+        terms = [node.fan_out for node in nodes if isinstance(node, Affine)]
+        terms += [x.lower[0].numel() for x in known.values[: value + 1]]
+        self.unit = rounding.backward(max(terms), value)
+        sums = [(magnitude(x) + 1).flatten(1).sum(1) for x in known.values[: value + 1]]
+        self.floor = torch.stack(sums).sum(0) * rounding.underflow(max(terms))
+        self._wait(value, rows)
+        self._pay(value, rows)
 
-    def through(self, number: int, step: Step, bands: Mapping[int, Band]) -> None:
-        """Pass one step, if rows wait behind it."""
-        if number not in self.waiting:
-            return
-        if isinstance(step.node, Activation) and self.intersect:
-            self.stop()
-        rows = self.waiting.pop(number)
+    def through(self, number: int, bands: Mapping[int, Band]) -> None:
+        """Pass the step behind which rows wait."""
+        step = self.known.network.steps[number - 1]
         if isinstance(step.node, Affine):
-            made = self._affine(number, step.node, rows)
-        else:
-            band = bands.get(number) or _for_rows(self.known.bands[number])
-            made = (self._activation(step.inputs[0], band, rows),)
-        for k, part in zip(step.inputs, made, strict=True):
-            self.waiting[k] = self.waiting[k] + part if k in self.waiting else part
+            parts = step.node.adjoint(self.waiting.pop(number))
+            for k, part in zip(step.inputs, parts, strict=True):
+                self._wait(k, part)
+                self._pay(k, part)
+            return
+        rows = self.waiting.pop(number)
+        band = bands.get(number) or _for_rows(self.known.bands[number])
+        self._wait(step.inputs[0], self._activation(number, band, rows))
+
+    def stop(self) -> None:
+        """Try the intervals of the values where rows wait: activations', or the input's."""
+        total, error = self.constant, self.error
+        for k, rows in self.waiting.items():
+            box = self.known.values[k]
+            total = total + _inner(rows.clamp(min=0), box.lower[:, None])
+            total = total + _inner(rows.clamp(max=0), box.upper[:, None])
+            error = error + _inner(rows.abs(), self._size(k)[:, None])
+        self.stopped = torch.fmax(self.stopped, self._less(total, error))
 
     def form(self) -> Form:
-        """What arrived at the input."""
-        shape = (*self.constant.shape, *self.known.network.input_shape)
+        """What arrived at the input; rows that overflowed say nothing."""
         rows = self.waiting.get(0)
         if rows is None:  # nothing depends on the input
-            rows = self.constant.new_zeros(shape)
-        return Form(rows, self.constant - self._lost(), self.stopped)
+            rows = self.constant.new_zeros((*self.constant.shape, *self.known.network.input_shape))
+        constant = self._less(self.constant, self.error) if self.careful else self.constant
+        fine = torch.isfinite(rows.detach().flatten(2).sum(2))
+        if not bool(fine.all()):
+            fine = torch.isfinite(rows.detach()).flatten(2).all(2)
+            rows = torch.where(fine[..., None, None, None], rows, 0.0)
+            constant = torch.where(fine, constant, -math.inf)
+        return Form(rows, constant, self.stopped)
 
-    def _affine(self, number: int, node: Affine, rows: Tensor) -> tuple[Tensor, ...]:
+    def _less(self, total: Tensor, error: Tensor) -> Tensor:
+        """What is left of a total when its rounding is taken off."""
+        return total - (self.unit * error + self.floor[:, None])
+
+    def _wait(self, value: int, rows: Tensor) -> None:
+        self.waiting[value] = self.waiting[value] + rows if value in self.waiting else rows
+
+    def _pay(self, value: int, rows: Tensor) -> None:
+        """Collect an affine step's constant, and |a| times the size of its terms."""
+        node = self.known.network.steps[value - 1].node if value else None
+        if not isinstance(node, Affine):
+            return
         if node.offset is not None:
             self.constant = self.constant + _inner(rows, node.offset.expand(node.shape)[None, None])
         if self.careful:
-            known = self.known
-            size = known.sizes[number] + magnitude(known.values[number])
-            self.error = self.error + _inner(rows.abs(), size[:, None])
-        return node.adjoint(rows)
+            self.error = self.error + _inner(rows.abs(), self._size(value)[:, None])
 
-    def _activation(self, value: int, band: Band, rows: Tensor) -> Tensor:
+    def _size(self, value: int) -> Tensor:
+        """What rounding at a value grows with: an affine step's terms, and the value itself."""
+        size = magnitude(self.known.values[value]) + rounding.FAINT
+        return size + self.known.sizes[value] if value in self.known.sizes else size
+
+    def _activation(self, number: int, band: Band, rows: Tensor) -> Tensor:
+        """Replace the activation by its lines, and pay for what the rows then wait at.
+
+        Where no other rows wait, those here are minimised over the activation's interval, too.
+        """
+        stop = self.intersect and not self.waiting
         up, down = rows.clamp(min=0), rows.clamp(max=0)
-        for part, line in ((up, band.below), (down, band.above)):
-            self.constant = self.constant + _inner(part, line.intercept)
-            if self.careful:
-                size = 2 * line.slope.abs() * magnitude(self.known.values[value])[:, None]
-                size = size + line.intercept.abs()
-                self.error = self.error + _inner(part, size).abs()
+        below, above = self._columns(number, band.below), self._columns(number, band.above)
+        if stop:
+            box, size = self.known.values[number], self._size(number)[:, None]
+            below += [box.lower[:, None], size]
+            above += [box.upper[:, None], size]
+        above[1::2] = [-x for x in above[1::2]]  # sizes go with |a|
+        found = _inners(up, below) + _inners(down, above)
+        if stop:
+            reached = self._less(self.constant + found[..., 2], self.error + found[..., 3])
+            self.stopped = torch.fmax(self.stopped, reached)
+        self.constant = self.constant + found[..., 0]
+        if self.careful:
+            self.error = self.error + found[..., 1]
         return up * band.below.slope + down * band.above.slope
 
-    def _lost(self) -> Tensor | float:
-        """Rounding of all that has been collected; twice, for that of the error itself."""
+    def _columns(self, number: int, line: Line) -> list[Tensor]:
+        """What a unit of a row adds to the constant and, if careful, to the error."""
+        (value,) = self.known.network.steps[number - 1].inputs
+        node = self.known.network.steps[value - 1].node if value else None
+        gain, lost = line.intercept, line.intercept.abs()
+        if isinstance(node, Affine) and node.offset is not None:
+            offset = node.offset.expand(node.shape)[None, None]
+            gain = gain + line.slope * offset
+            lost = lost + (line.slope * offset).abs()
         if not self.careful:
-            return 0.0
-        most = max(value.lower[0].numel() for value in self.known.values)
-        fan = max(
-            (s.node.fan_out for s in self.known.network.steps if isinstance(s.node, Affine)),
-            default=1,
-        )
-        return rounding.backward(max(most, fan), self.steps) * self.error
-
-    def stop(self) -> None:
-        """Try the intervals of the values where rows wait now."""
-        with torch.no_grad():
-            total = self.constant - self._lost()
-            for k, rows in self.waiting.items():
-                box = self.known.values[k]
-                up, down = rows.clamp(min=0), rows.clamp(max=0)
-                low = _inner(up, box.lower[:, None]) + _inner(down, box.upper[:, None])
-                lost = rounding.backward(rows[0, 0].numel(), self.steps)
-                total = total + low - lost * _inner(rows.abs(), magnitude(box)[:, None])
-            self.stopped = torch.fmax(self.stopped, total)
+            return [gain]
+        size = 2 * line.slope.abs() * self._size(value)[:, None]
+        return [gain, lost + size + rounding.FAINT]
 
 
 def _for_rows(band: Band) -> Band:
     """A band (B, ...) as one for rows (B, 1, ...)."""
+    below, above = band.below, band.above
     return Band(
-        *(
-            type(line)(line.slope[:, None], line.intercept[:, None])
-            for line in (band.below, band.above)
-        )
+        Line(below.slope[:, None], below.intercept[:, None]),
+        Line(above.slope[:, None], above.intercept[:, None]),
     )
 
 
 def _inner(rows: Tensor, x: Tensor) -> Tensor:
     """<row, x>: rows (B, R, ...), x (B or 1, R or 1, ...) -> (B, R)."""
-    a, b = rows.flatten(2), x.flatten(2)
-    if b.shape[1] == 1:
-        return (a @ b.transpose(1, 2)).squeeze(2)
-    return (a * b).sum(2)
+    return _inners(rows, [x])[..., 0]
+
+
+def _inners(rows: Tensor, columns: list[Tensor]) -> Tensor:
+    """<row, x> for several x (B or 1, R or 1, ...) -> (B, R, number of x).
+
+    Where they are the same for all rows of an image, as a product of matrices.
+    """
+    a, flat = rows.flatten(2), [x.flatten(2) for x in columns]
+    if all(x.shape[1] == 1 for x in flat):
+        wide = [x.expand(a.shape[0], -1, -1) for x in flat]
+        return a @ torch.cat(wide, dim=1).transpose(1, 2)
+    return torch.stack([(a * x).sum(2) for x in flat], dim=2)
+
+
+def _known(bound: Tensor) -> Tensor:
+    """NaN as -inf; and +inf, which only an overflow can make, as well."""
+    return bound.nan_to_num(nan=-math.inf, posinf=-math.inf, neginf=-math.inf)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
+import torch
 from torch import Tensor
 
 from warpcert.core.interval import Interval
@@ -37,3 +38,8 @@ class Bounds:
     def __iter__(self) -> Iterator[Mapping[int, Interval] | Tensor]:
         """Unpack as ``layers, margins``."""
         return iter((self.layers, self.margins))
+
+
+def best(margins: Tensor, warm: Bounds | None) -> Tensor:
+    """The better of margins and those known before."""
+    return margins if warm is None else torch.maximum(margins, warm.margins)

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from warpcert.bound.backward import over_intervals
 from warpcert.bound.bounder import Bounder
-from warpcert.bound.bounds import Bounds
+from warpcert.bound.bounds import Bounds, best
 from warpcert.bound.layers import as_simple_as_possible, bound_layers, layer_intervals
 from warpcert.bound.refine import bound_rows
 from warpcert.bound.stage import Found, Stage
@@ -23,8 +24,8 @@ class DeepPoly(Bounder):
     """Lines around each activation, by DeepPoly's rules, substituted back to the input.
 
     With ``intersect`` every bound is the better of this one and that of intervals, and only
-    neurons that intervals leave open are substituted. Without, intervals are not used, as in
-    the paper.
+    neurons that intervals leave open are substituted. Without, as in the paper, neither
+    intervals nor bounds known before are used.
     """
 
     intersect: bool = True
@@ -37,12 +38,15 @@ class DeepPoly(Bounder):
         warm: Bounds | None = None,
     ) -> Bounds:
         network, inputs = network.to(dtype=torch.float64), as_simple_as_possible(inputs)
+        rows, value = rows.to(torch.float64), len(network)
+        warm = warm if self.intersect else None
         layers = warm.layers if warm else None
         known = bound_layers(network, inputs, self.stages(inputs), layers, self.intersect)
         start = Found(warm.margins, {}, warm.duals) if warm else None
-        stage = Substitution(self.intersect)
-        found = bound_rows(known, inputs, rows.to(torch.float64), len(network), stage, start)
-        margins = torch.maximum(found.bound, warm.margins) if warm else found.bound
+        found = bound_rows(known, inputs, rows, value, Substitution(self.intersect), start)
+        margins = best(found.bound, warm)
+        if self.intersect:
+            margins = torch.maximum(margins, over_intervals(known, rows, value))
         return Bounds(layer_intervals(known), margins, {}, found.duals)
 
     def stages(self, inputs: InputSet) -> list[Stage]:

@@ -9,7 +9,7 @@ from torch import Tensor
 
 from warpcert.bound.backward import over_intervals
 from warpcert.bound.bounder import Bounder
-from warpcert.bound.bounds import Bounds
+from warpcert.bound.bounds import Bounds, best
 from warpcert.bound.layers import bound_layers, layer_intervals
 from warpcert.core.inputset import InputSet
 from warpcert.core.shapes import Float
@@ -30,4 +30,4 @@ class IntervalPropagation(Bounder):
         network = network.to(dtype=torch.float64)
         known = bound_layers(network, inputs, (), warm.layers if warm else None)
         margins = over_intervals(known, rows.to(torch.float64), len(network))
-        return Bounds(layer_intervals(known), margins)
+        return Bounds(layer_intervals(known), best(margins, warm))

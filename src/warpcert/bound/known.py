@@ -92,7 +92,7 @@ def affine_image(node: Affine, given: Iterable[Interval]) -> tuple[Interval, Ten
     centre = node(*centres)
     if node.offset is not None:
         size = size + node.offset.abs()
-    slack = rounding.affine(node.fan_in) * size
+    slack = rounding.affine(node.fan_in) * size + rounding.FAINT
     lower, upper = centre - spread - slack, centre + spread + slack
     return Interval(
         lower.nan_to_num(nan=-torch.inf, posinf=torch.inf, neginf=-torch.inf),

@@ -65,6 +65,6 @@ def _straight(network: Network) -> frozenset[int]:
     for number, step in enumerate(network.steps, 1):
         if isinstance(step.node, Affine) and len(step.inputs) == 1 and step.inputs[0] in alone:
             found.add(number)
-            if step.node.fan_in == 1:
+            if step.node.fan_in == step.node.fan_out == 1:
                 alone.add(number)
     return frozenset(found)

@@ -15,6 +15,13 @@ from torch import Tensor
 UNIT = 2.0**-53
 """Unit roundoff of float64."""
 
+TINY = 2.0**-1022
+"""What one product can lose to underflow, also where a machine takes such results for zero."""
+
+FAINT = 2.0**-960
+"""More than any sum of products loses to underflow, for sums of up to 2**60 terms, also when it
+is then multiplied by UNIT. Too small to be seen beside any number that matters."""
+
 BISECTIONS = 27
 """Halvings of a bracket on an arc.
 
@@ -170,7 +177,8 @@ def affine(terms: int) -> float:
 
     Centre and radius are each off by 2 u |x|; W c + b and |W| r, sums of at most n + 1 terms,
     by (n + 2) u of their size each, which is at most that of |W| |x| + |b|; two more additions
-    make the ends. That is less than (2 n + 14) u, and the rest covers second order.
+    make the ends. That is less than (2 n + 14) u, and the rest covers second order. Underflow
+    comes on top, see FAINT.
     """
     return 4 * (terms + 4) * UNIT
 
@@ -179,9 +187,20 @@ def backward(terms: int, steps: int) -> float:
     """Bound, relative to the sum of |a| times sizes over all steps, of back-substitution.
 
     At a step the rows W^T a are sums of at most n products, off by (n + 1) u |W|^T |a|, which
-    <., z> turns into (n + 1) u |a| |W| |z|; the constants <a, b> and <a, intercept> are sums of
-    n products as well, of terms below |a| |b|. Rows that meet are added, off by u |a| |z|.
-    Constants of all the steps are added up, off by u for each of their terms. So the whole is
-    within (n + 2 + 2 steps) u of the sum; twice that covers second order and the error's own.
+    <., z> turns into (n + 1) u |a| |W| |z|; at an activation they are products, off by u |a| |s z|.
+    The constants <a, b> and <a, intercept> are sums of n products as well, of terms below
+    |a| |b|, where s b + intercept has been rounded twice before. Rows that meet are added, off
+    by u |a| |z|. Constants of all the steps are added up, off by u for each of them. So the
+    whole is within (n + 6 + 4 steps) u of the sum; twice that covers second order and the
+    rounding of the sum itself. Underflow comes on top: FAINT in every size, and `underflow`.
     """
-    return 2 * (terms + 4 + 2 * steps) * UNIT
+    return 2 * (terms + 8 + 4 * steps) * UNIT
+
+
+def underflow(terms: int) -> float:
+    """Bound, relative to the sum of all |z|, of what underflow takes from back-substitution.
+
+    An entry of W^T a is a sum of at most n products, each of which can lose TINY, whatever a is;
+    <., z> multiplies that by |z|. Twice that covers the constants and the error's own.
+    """
+    return 2 * (terms + 8) * TINY

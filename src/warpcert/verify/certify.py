@@ -38,8 +38,13 @@ def certify(
     "auto", which tries them in turn on what is still unknown. An image is certified when the
     lower bound of every margin is above zero.
     """
+    if not isinstance(labels, (int, Tensor)) or isinstance(labels, bool):
+        raise ValueError(f"labels must be a whole number or a tensor of them, got {labels!r}")
     if isinstance(images, Tensor) and images.dim() == 3:
-        alone = torch.as_tensor([labels]) if isinstance(labels, int) else labels.reshape(1)
+        alone = torch.as_tensor(labels)
+        if alone.numel() != 1:
+            raise ValueError(f"one image needs one label, got {alone.numel()}")
+        alone = alone.reshape(1)
         return _certify(network, images[None], alone, threat, method, relaxation, intersect)[0]
     if isinstance(labels, int):
         raise ValueError(f"a batch of images needs a tensor of labels, got {labels}")
