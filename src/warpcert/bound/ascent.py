@@ -84,7 +84,8 @@ class Ascent(Stage):
             for k, leaf in leaves.items():
                 best[k] = torch.where(_like(better, leaf), leaf.detach(), best[k])
             if duals is not None:
-                kept = duals if best_duals is None else best_duals
+                fits = best_duals is not None and best_duals.shape == duals.shape
+                kept = best_duals if fits else duals
                 best_duals = torch.where(_like(better, duals), duals, kept)
             adam.zero_grad()
             bound.sum().backward()
@@ -104,11 +105,15 @@ class Ascent(Stage):
 
 
 def _hinges(known: Known, value: int) -> list[int]:
-    """Convex hinges at or before a value, by number."""
+    """Convex hinges that a value depends on, by number."""
+    steps, used = known.network.steps, {value}
+    for k in range(value, 0, -1):
+        if k in used:
+            used.update(steps[k - 1].inputs)
     found = []
     for k in known.network.activations:
-        node = known.network.steps[k - 1].node
-        if k <= value and isinstance(node, Hinge) and node.sides[0] <= node.sides[1]:
+        node = steps[k - 1].node
+        if k in used and isinstance(node, Hinge) and node.sides[0] <= node.sides[1]:
             found.append(k)
     return found
 
@@ -127,7 +132,8 @@ def _bands(known: Known, slopes: Mapping[int, Tensor], careful: bool = False) ->
             bands[k] = step.node.band(lower.expand_as(used), upper.expand_as(used), used)
         else:
             above = Line(old.above.slope[:, None], old.above.intercept[:, None])
-            bands[k] = Band(Line(used, old.below.intercept[:, None]), above)
+            below = Line(used, old.below.intercept[:, None].expand_as(used))
+            bands[k] = Band(below, above)
     return bands
 
 

@@ -6,17 +6,20 @@ from warpcert.data.download import fetch
 from warpcert.data.images import load_images
 from warpcert.data.selection import Selection, parse_spec
 from warpcert.data.shelf import Shelf, open_shelf
+from warpcert.data.zoo import ZOO, Specimen
 
 __all__ = [
     "CIFAR10",
     "DATASETS",
     "FASHION",
     "MNIST",
+    "ZOO",
     "DataFile",
     "Dataset",
     "Download",
     "Selection",
     "Shelf",
+    "Specimen",
     "Split",
     "fetch",
     "load_images",

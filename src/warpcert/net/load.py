@@ -27,7 +27,7 @@ def load_network(
     layout: str = "nchw",
     input_shape: tuple[int, int, int] | None = None,
 ) -> Network:
-    """The network in an ONNX file; the file is data and never executed.
+    """The network in an ONNX file, or one of the zoo by name; a file is never executed.
 
     ``mean`` and ``std``, one number or one for each channel, put (x - mean) / std first, for
     a file that expects normalised images. ``layout="nhwc"`` is for a file that expects the
@@ -36,12 +36,12 @@ def load_network(
     """
     if layout not in LAYOUTS:
         raise ValueError(f"layout must be one of {', '.join(LAYOUTS)}, got {layout!r}")
-    path = Path(path)
+    path = _find(path)
     try:
         from warpcert.net.onnx_file import read_model  # noqa: PLC0415 - modules need no onnx
         from warpcert.net.onnx_graph import OnnxGraph  # noqa: PLC0415
     except ImportError:
-        raise ValueError(f"{path}: reading ONNX files needs 'pip install warpcert[onnx]'") from None
+        raise ValueError(f"{path}: reading ONNX files needs 'pip install onnx'") from None
     model = read_model(path)
     try:
         with np.errstate(all="ignore"):
@@ -59,6 +59,13 @@ def load_network(
         raise ValueError(f"{path} is not a valid ONNX network: {error!r}") from error
     except RuntimeError as error:  # torch's word for wrong shapes
         raise ValueError(f"{path} is not a valid ONNX network: {str(error)[:200]}") from error
+
+
+def _find(name: str | Path) -> Path:
+    """The file that a name of the zoo stands for, or the path itself."""
+    from warpcert.data.zoo import ZOO  # noqa: PLC0415 - only a name needs it
+
+    return ZOO[name].path if isinstance(name, str) and name in ZOO else Path(name)
 
 
 def _image_shape(sizes: list[int], layout: str, given: tuple[int, ...] | None) -> Shape:

@@ -1,0 +1,40 @@
+"""Log: one line of JSON for each epoch."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True)
+class Entry:
+    """What is known after an epoch; accuracies are those of the validation images."""
+
+    epoch: int
+    seconds: float
+    progress: float
+    strength: float
+    kappa: float
+    loss: float
+    clean: float
+    certified: float
+
+
+@dataclass(frozen=True)
+class Log:
+    """A file of entries, in the order of epochs."""
+
+    path: Path
+
+    def rewind(self, epoch: int) -> None:
+        """Keep only what belongs to the first `epoch` epochs."""
+        if not self.path.exists():
+            return
+        lines = self.path.read_text(encoding="utf-8").splitlines()[:epoch]
+        self.path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+
+    def add(self, entry: Entry) -> None:
+        """Append an entry."""
+        with self.path.open("a", encoding="utf-8") as stream:
+            stream.write(json.dumps(asdict(entry), allow_nan=False) + "\n")

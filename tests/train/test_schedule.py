@@ -1,0 +1,36 @@
+"""A schedule is continuous, monotone and reaches its ends."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import pytest
+
+from warpcert.train import Schedule
+
+STEPS = [k / 1000 for k in range(1001)]
+
+
+def test_strength_grows_from_nothing_to_all():
+    schedule = Schedule(warm=0.1, full=0.6)
+    values = [schedule.strength(p) for p in STEPS]
+    assert values[:101] == [0.0] * 101
+    assert values[599] < 1.0 and values[600:] == [1.0] * 401
+    steps = [b - a for a, b in pairwise(values)]
+    assert min(steps) >= 0 and max(steps) < 0.005
+
+
+def test_kappa_and_rate():
+    schedule = Schedule(warm=0.1, full=0.5, decay=0.6, last_kappa=0.25)
+    assert [schedule.kappa(p) for p in (0, 0.1, 1)] == [1, 1, 0.25]
+    assert schedule.kappa(0.3) == pytest.approx(0.625)
+    assert [schedule.rate(p) for p in (0, 0.6, 1, 1.1)] == [1, 1, 0, 0]
+    assert schedule.rate(0.8) == pytest.approx(0.5)
+
+
+@pytest.mark.parametrize("wrong", [{"warm": 0.6}, {"full": 1.1}, {"decay": 1.0}])
+def test_misuse(wrong):
+    with pytest.raises(ValueError, match="0 <= warm < full <= 1"):
+        Schedule(**wrong)
+    with pytest.raises(ValueError, match="last_kappa must be between 0 and 1, got 2"):
+        Schedule(last_kappa=2)
