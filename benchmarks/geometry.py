@@ -9,19 +9,17 @@ real: MNIST digits and CIFAR-10 photos, one and many, and a 224 x 224 mosaic of 
 from __future__ import annotations
 
 import argparse
-import math
-import multiprocessing
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 
 import numpy as np
 import torch
 from torch import Tensor
 
 import warpcert as wc
+from benchmarks.measure import peak, seconds
 
 AGREE = 1e-6
 """How far a float32 answer of ours and the baseline's float64 answer may be apart."""
@@ -88,38 +86,10 @@ def tasks(delta: float) -> dict[str, Task]:
     return named
 
 
-def seconds(work: Callable[[], object], device: str, at_least: float = 0.5) -> float:
-    """The fastest of several runs, after one to warm up."""
-    best, spent = math.inf, 0.0
-    work()
-    while spent < at_least:
-        start = time.perf_counter()
-        work()
-        if device != "cpu":
-            torch.cuda.synchronize()
-        best = min(best, time.perf_counter() - start)
-        spent += best
-    return best
-
-
-def memory(name: str, size: str, delta: float, rows: int) -> float:
-    """MiB that a task adds to a fresh process at its peak; NaN where the system does not tell."""
+def task_on(name: str, size: str, delta: float, rows: int, edge: int | None = None) -> None:
+    """Do a task on images of a size, or on their corners."""
     x, a = problem(size, rows)
-    task = tasks(delta)[name]
-    task(x[..., :8, :8].contiguous(), a[..., :8, :8].contiguous())
-    try:
-        Path("/proc/self/clear_refs").write_text("5")  # Linux: forget the peak so far
-        before = _status("VmRSS")
-        task(x, a)
-        return (_status("VmHWM") - before) / 1024
-    except OSError:
-        return math.nan
-
-
-def _status(key: str) -> int:
-    """A figure of this process, in KiB."""
-    lines = Path("/proc/self/status").read_text().splitlines()
-    return int(next(line for line in lines if line.startswith(key)).split()[1])
+    tasks(delta)[name](x[..., :edge, :edge].contiguous(), a[..., :edge, :edge].contiguous())
 
 
 def baseline(name: str, x: Tensor, a: Tensor, answer: Tensor, delta: float, sample: int) -> float:
@@ -178,14 +148,14 @@ def main() -> None:
                 torch.cuda.reset_peak_memory_stats()
             ours = seconds(partial(task, there, rows), options.device)
             if options.device == "cpu":
-                with multiprocessing.get_context("spawn").Pool(1) as pool:
-                    peak = pool.apply(memory, (name, size, options.delta, few))
+                asked = (name, size, options.delta, few)
+                used = peak(task_on, asked, (*asked, 8))
             else:
-                peak = torch.cuda.max_memory_allocated() / 2**20
+                used = torch.cuda.max_memory_allocated() / 2**20
             answer = task(there, rows).cpu()
             slow = options.sample and baseline(name, x, a, answer, options.delta, options.sample)
             label = f"{name}, {few} rows" if name.startswith("support") else name
-            show(Result(label, size, ours, slow, peak).cells())
+            show(Result(label, size, ours, slow, used).cells())
 
 
 def show(cells: list[str]) -> None:

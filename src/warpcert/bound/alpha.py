@@ -12,7 +12,7 @@ from warpcert.bound.backward import over_intervals
 from warpcert.bound.bounder import Bounder
 from warpcert.bound.bounds import Bounds, best
 from warpcert.bound.deeppoly import DeepPoly
-from warpcert.bound.layers import as_simple_as_possible, bound_layers, layer_intervals
+from warpcert.bound.layers import bound_layers, layer_intervals
 from warpcert.bound.refine import bound_rows
 from warpcert.bound.stage import Found, Stage
 from warpcert.core.inputset import InputSet
@@ -24,24 +24,23 @@ from warpcert.net import Network
 class Alpha(Bounder):
     """After DeepPoly, the slopes of open neurons and of margins are optimised, row by row.
 
-    ``inner`` is how hard to try for neurons, ``outer`` for margins. Nothing is ever worse than
-    DeepPoly's, or than what it starts from.
+    ``inner`` is how hard to try for neurons, ``outer`` for margins. Nothing is worse than
+    DeepPoly's or, with a warm start, than that.
     """
 
-    inner: Ascent = field(default_factory=lambda: Ascent(iterations=8))
+    inner: Ascent = field(default_factory=lambda: Ascent(iterations=8, last_steps=20))
     outer: Ascent = field(default_factory=lambda: Ascent(iterations=30))
 
-    def __call__(
+    def bound(
         self,
         network: Network,
         inputs: InputSet,
         rows: Float[Tensor, "B S classes"],
-        warm: Bounds | None = None,
+        warm: Bounds | None,
     ) -> Bounds:
-        network, inputs = network.to(dtype=torch.float64), as_simple_as_possible(inputs)
-        rows, value = rows.to(torch.float64), len(network)
+        value = len(network)
         plain = DeepPoly()
-        base = warm if warm is not None else plain(network, inputs, rows)
+        base = warm if warm is not None else plain.bound(network, inputs, rows, None)
         stages: list[Stage] = plain.stages(inputs) if warm is not None else []
         if self.inner.iterations:
             stages.append(self.inner)

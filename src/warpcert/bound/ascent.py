@@ -30,13 +30,15 @@ class Ascent(Stage):
 
     Every slope between a convex hinge's two sides gives a line below it, so nothing that the
     search does can make a bound wrong. Each of ``iterations`` spends ``dual_steps`` on the
-    input set's duals. The best of all iterations is kept, row by row.
+    input set's duals, and the evaluation ``last_steps``. The best of all iterations is kept, row
+    by row.
     """
 
     iterations: int = 20
     rate: float = 0.2
     decay: float = 0.95
     dual_steps: int = 10
+    last_steps: int | None = None
 
     def __call__(
         self,
@@ -48,7 +50,7 @@ class Ascent(Stage):
     ) -> Found:
         slopes, duals = self._search(known.to(torch.float32), inputs, rows.float(), value, start)
         form = backward(known, rows, value, _bands(known, slopes, careful=True))
-        least, duals = inputs.minimise(form.rows, duals)
+        least, duals = inputs.minimise(form.rows, duals, self.last_steps)
         return Found(form.bound(least), slopes, duals)
 
     def row_bytes(self, known: Known, value: int) -> int:

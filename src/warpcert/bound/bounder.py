@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 
+import torch
 from torch import Tensor
 
+from warpcert.bound.arithmetic import plain_products
 from warpcert.bound.bounds import Bounds
+from warpcert.core.box import Box
 from warpcert.core.inputset import InputSet
 from warpcert.core.shapes import Float
 from warpcert.net import Network
@@ -19,7 +22,6 @@ class Bounder(ABC):
     is computed in float64 and its rounding taken off, whatever the network's own dtype.
     """
 
-    @abstractmethod
     def __call__(
         self,
         network: Network,
@@ -31,3 +33,18 @@ class Bounder(ABC):
 
         ``warm`` are bounds proved before for a set that holds this one; they are used.
         """
+        network = network.to(dtype=torch.float64)
+        if inputs.boxed and not isinstance(inputs, Box):
+            inputs = Box(inputs.box)  # it answers faster
+        with plain_products(network):
+            return self.bound(network, inputs, rows.to(torch.float64), warm)
+
+    @abstractmethod
+    def bound(
+        self,
+        network: Network,
+        inputs: InputSet,
+        rows: Float[Tensor, "B S classes"],
+        warm: Bounds | None,
+    ) -> Bounds:
+        """The same, for a network and rows in float64."""

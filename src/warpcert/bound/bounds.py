@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -35,7 +36,7 @@ class Bounds:
             None if self.duals is None else self.duals[images],
         )
 
-    def __iter__(self) -> Iterator[Mapping[int, Interval] | Tensor]:
+    def __iter__(self) -> Iterator[Any]:
         """Unpack as ``layers, margins``."""
         return iter((self.layers, self.margins))
 

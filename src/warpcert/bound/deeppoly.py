@@ -10,7 +10,7 @@ from torch import Tensor
 from warpcert.bound.backward import over_intervals
 from warpcert.bound.bounder import Bounder
 from warpcert.bound.bounds import Bounds, best
-from warpcert.bound.layers import as_simple_as_possible, bound_layers, layer_intervals
+from warpcert.bound.layers import bound_layers, layer_intervals
 from warpcert.bound.refine import bound_rows
 from warpcert.bound.stage import Found, Stage
 from warpcert.bound.substitution import Substitution
@@ -25,20 +25,22 @@ class DeepPoly(Bounder):
 
     With ``intersect`` every bound is the better of this one and that of intervals, and only
     neurons that intervals leave open are substituted. Without, as in the paper, neither
-    intervals nor bounds known before are used.
+    intervals nor bounds known before are used. ``inner_steps`` are spent on the input set's duals
+    for neurons, and on margins as many as the set itself would: with a fifth of these, neurons get
+    nine tenths of what there is to gain.
     """
 
     intersect: bool = True
+    inner_steps: int | None = 50
 
-    def __call__(
+    def bound(
         self,
         network: Network,
         inputs: InputSet,
         rows: Float[Tensor, "B S classes"],
-        warm: Bounds | None = None,
+        warm: Bounds | None,
     ) -> Bounds:
-        network, inputs = network.to(dtype=torch.float64), as_simple_as_possible(inputs)
-        rows, value = rows.to(torch.float64), len(network)
+        value = len(network)
         warm = warm if self.intersect else None
         layers = warm.layers if warm else None
         known = bound_layers(network, inputs, self.stages(inputs), layers, self.intersect)
@@ -51,7 +53,7 @@ class DeepPoly(Bounder):
 
     def stages(self, inputs: InputSet) -> list[Stage]:
         """First without duals, then, for what is still open, with the best there are."""
-        full = Substitution(self.intersect)
+        full = Substitution(self.intersect, self.inner_steps)
         if not inputs.searches or not self.intersect:
             return [full]
         return [Substitution(self.intersect, steps=0), full]

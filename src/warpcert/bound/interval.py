@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import torch
 from torch import Tensor
 
 from warpcert.bound.backward import over_intervals
@@ -20,14 +19,13 @@ from warpcert.net import Network
 class IntervalPropagation(Bounder):
     """Every layer's interval from the last one's; margins from that of the last activation."""
 
-    def __call__(
+    def bound(
         self,
         network: Network,
         inputs: InputSet,
         rows: Float[Tensor, "B S classes"],
-        warm: Bounds | None = None,
+        warm: Bounds | None,
     ) -> Bounds:
-        network = network.to(dtype=torch.float64)
         known = bound_layers(network, inputs, (), warm.layers if warm else None)
-        margins = over_intervals(known, rows.to(torch.float64), len(network))
+        margins = over_intervals(known, rows, len(network))
         return Bounds(layer_intervals(known), best(margins, warm))

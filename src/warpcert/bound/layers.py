@@ -9,7 +9,6 @@ import torch
 from warpcert.bound.known import Known
 from warpcert.bound.refine import everywhere, open_entries, refine
 from warpcert.bound.stage import Stage
-from warpcert.core.box import Box
 from warpcert.core.inputset import InputSet
 from warpcert.core.interval import Interval
 from warpcert.net import Affine, Network
@@ -49,11 +48,6 @@ def layer_intervals(known: Known) -> dict[int, Interval]:
     """The intervals of all values that activations take."""
     taken = {known.network.steps[k - 1].inputs[0] for k in known.network.activations}
     return {value: known.values[value] for value in sorted(taken)}
-
-
-def as_simple_as_possible(inputs: InputSet) -> InputSet:
-    """A set that is its box, as the box: it answers faster."""
-    return Box(inputs.box) if inputs.boxed and not isinstance(inputs, Box) else inputs
 
 
 def _straight(network: Network) -> frozenset[int]:

@@ -8,6 +8,7 @@ from typing import NamedTuple
 from torch import Tensor
 
 from warpcert.core.interval import Interval
+from warpcert.core.polytope import Polytope
 from warpcert.core.shapes import Float
 
 
@@ -65,3 +66,7 @@ class InputSet(ABC):
     @abstractmethod
     def project(self, v: Tensor) -> Tensor:
         """Parameters of members near those given."""
+
+    @abstractmethod
+    def polytope(self) -> list[Polytope]:
+        """The same sets, or larger ones, as linear constraints: one polytope for each image."""

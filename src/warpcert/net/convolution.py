@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
+import torch
 import torch.nn.functional as F
 from torch import Tensor
 
@@ -84,6 +85,8 @@ class Convolution(Affine):
         A window that would start beyond the last one has no row: ``output_padding`` gives the
         pixels there their zeros back. What falls on the padding is cut off.
         """
+        if self._pointwise:
+            return (self._scatter(rows),)
         sizes = zip(self._padded, self._reach, self.stride, strict=True)
         rest = [(n - k) % s for n, k, s in sizes]
         top, bottom, left, right = self.padding
@@ -101,7 +104,26 @@ class Convolution(Affine):
             x = F.pad(x, (-left, -right, -top, -bottom))
         return (x.unflatten(0, rows.shape[:2]),)
 
+    @property
+    def _pointwise(self) -> bool:
+        """Whether it is one matrix at every (strided) place."""
+        kernel = tuple(self.weight.shape[2:])
+        return kernel == (1, 1) and self.groups == 1 and not any(self.padding)
+
+    def _scatter(self, rows: Tensor) -> Tensor:
+        """The transpose of one matrix at every place: zeros between the places."""
+        weight = self.weight[:, :, 0, 0]
+        small = torch.einsum("oc,brohw->brchw", weight, rows)
+        if self.stride == (1, 1):
+            return small
+        whole = small.new_zeros((*rows.shape[:2], *self.input))
+        whole[..., :: self.stride[0], :: self.stride[1]] = small
+        return whole
+
     def _slide(self, x: Tensor, weight: Tensor) -> Tensor:
+        if self._pointwise:
+            x = x[:, :, :: self.stride[0], :: self.stride[1]]
+            return torch.einsum("oc,bchw->bohw", weight[:, :, 0, 0], x)
         top, bottom, left, right = self.padding
         padding = (top, left)
         if top != bottom or left != right:
