@@ -25,7 +25,6 @@ from benchmarks.measure import exponent, peak, seconds
 from warpcert.bound import DeepPoly, margin_rows
 from warpcert.bound.layers import bound_layers
 from warpcert.bound.substitution import Substitution
-from warpcert.solve import Polyhedral
 from warpcert.train.architecture import build
 from warpcert.train.weights import load_weights
 
@@ -104,6 +103,8 @@ def published(name: str, folder: str | None, device: str, delta: float, sample: 
 
 def programs(name: str, folder: str | None, delta: float, gamma: float, sample: int) -> float:
     """Seconds for one image by linear programs, from a sample of each layer's open neurons."""
+    from warpcert.solve import Polyhedral
+
     network, _, images, labels = problem(name, folder, "cpu")
     threat = wc.Threat("inf", delta, gamma)
     inputs = Polyhedral(wc.DeformedImage(images[:1], threat, relaxation="planes"))

@@ -10,7 +10,6 @@ from torch import Tensor
 from warpcert.core.box import Box
 from warpcert.core.inputset import InputSet
 from warpcert.flow import DeformedImage, Threat, pixel_bounds
-from warpcert.solve import Polyhedral
 
 Relaxation = Literal["hull", "planes", "box"]
 
@@ -28,5 +27,7 @@ def relax(images: Tensor, threat: Threat, relaxation: Relaxation = "hull") -> In
     if relaxation == "hull":
         return DeformedImage(images, threat)
     if relaxation == "planes" and threat.gamma < math.inf:
+        from warpcert.solve import Polyhedral  # noqa: PLC0415 - the others need no solver
+
         return Polyhedral(DeformedImage(images, threat, relaxation="planes"))
     return Box(pixel_bounds(images, threat))
