@@ -21,6 +21,11 @@ DOUBLE = torch.float64
 TIGHT = 1e-9
 """How far a bound may stay behind the exact minimum, in units of the row's sum of magnitudes."""
 
+SEARCHED = 0.05
+"""The same where the minimum is searched for: rows come close to what they could get, no more."""
+SINGLE = 1e-6
+"""Weights of a mean that is computed in float32 need not add up to one exactly."""
+
 Enclosure = tuple[Fraction, Fraction]
 
 
@@ -122,14 +127,17 @@ class InputSetContract:
         others = rows.flip(1)
         size = (rows.abs() + others.abs()).sum((2, 3, 4))
         apart = case.made.minimise(rows).bound + case.made.minimise(others).bound
-        assert bool((case.made.minimise(rows + others).bound >= apart - 1e-11 * size).all())
+        tight = 1e-11 if case.exact else SEARCHED
+        assert bool((case.made.minimise(rows + others).bound >= apart - tight * size).all())
 
     def test_rows_are_bounded_one_by_one(self, case: Case, rows: Tensor) -> None:
         together = case.made.minimise(rows).bound
         alone = torch.cat(
             [case.made.minimise(rows[:, [r]]).bound for r in range(rows.shape[1])], dim=1
         )
-        torch.testing.assert_close(together, alone, rtol=1e-13, atol=1e-13)
+        size = rows.abs().sum((2, 3, 4))
+        tight = 1e-13 if case.exact else SEARCHED
+        assert bool(((together - alone).abs() <= 1e-13 + tight * size).all())
 
     # Gradients
 
@@ -139,6 +147,12 @@ class InputSetContract:
         (grad,) = torch.autograd.grad(bounds.sum(), asked)
         size = rows.abs().sum((2, 3, 4))
         assert grad.shape == rows.shape and grad.dtype == rows.dtype
+        # A mean of members has its pixels in the box, also where it is only nearly the minimiser.
+        box = case.made.box
+        assert bool((grad >= box.lower[:, None] - SINGLE).all())
+        assert bool((grad <= box.upper[:, None] + SINGLE).all())
+        if not case.exact:
+            return
         assert bool(((rows * grad).sum((2, 3, 4)) - bounds).abs().le(TIGHT * size + 1e-12).all())
         # No row has a bound above its value there, so the point belongs to the set (or its hull).
         for r in range(rows.shape[1]):

@@ -6,14 +6,19 @@ import re
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 ROOT = Path(__file__).parents[2]
 
 
-def test_python_example_runs() -> None:
-    (example,) = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
+def test_python_examples_run(capsys: pytest.CaptureFixture[str]) -> None:
+    examples = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
     names: dict[str, Any] = {}
-    exec(compile(example, "README.md", "exec"), names)  # its own assertion is part of it
+    for example in examples:
+        exec(compile(example, "README.md", "exec"), names)  # its own assertion is part of it
     assert tuple(names["lowest"].shape) == (10, 1)
+    assert tuple(names["margins"].shape) == (5, 9)
+    assert capsys.readouterr().out.count("certified") == 5
 
 
 def test_links_lead_somewhere() -> None:

@@ -4,6 +4,7 @@ Nothing here imports the package under test: the reference re-derives every answ
 definition of the warp, in rational arithmetic, so that agreement of the two means something.
 """
 
+from .hull import hull_optimum
 from .minimum import joint_maximum, joint_minimum, pixel_maximum, pixel_minimum
 from .picture import Number, exact, value
 from .programs import nearest_member_linf, plane_optimum, tinf_candidates
@@ -17,6 +18,7 @@ __all__ = [
     "Region",
     "dense_samples",
     "exact",
+    "hull_optimum",
     "joint_maximum",
     "joint_minimum",
     "nearest_member_linf",

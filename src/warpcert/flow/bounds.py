@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Literal, overload
 
 import torch
@@ -11,6 +12,8 @@ from torch import Tensor
 from warpcert.core import rounding
 from warpcert.core.checks import check_images
 from warpcert.core.interval import Interval
+from warpcert.core.memory import chunk_size
+from warpcert.core.shapes import Float
 from warpcert.flow.minimum import WORKING_ARRAYS, lowest
 from warpcert.flow.region import Region
 from warpcert.flow.threat import Threat
@@ -56,6 +59,24 @@ def pixel_bounds(
         return box
     at_lower, at_upper = found[..., 1:].unbind(-2)
     return box, at_lower, at_upper
+
+
+def region_bounds(images: Float[Tensor, "B C H W"], region: Region) -> Interval:
+    """The same over given regions, which may differ from image to image: (B, 1, H, W, 2).
+
+    Sound and exact as `pixel_bounds` is, for displacements that are free within the regions.
+    """
+    if region.uniform or region.lower.shape[0] != images.shape[0]:
+        raise ValueError(f"regions must be (B, 1, H, W, 2), got {tuple(region.lower.shape)}")
+    size = chunk_size(2 * 8 * WORKING_ARRAYS * images[0].numel(), images.device)
+    lower, upper = [], []
+    for start in range(0, images.shape[0], size):
+        part = slice(start, start + size)
+        boxes = replace(region, lower=region.lower[part], upper=region.upper[part])
+        exact = images[part].detach().to(torch.float64)
+        lower.append(rounding.down(_below(exact, boxes, False)[0], images.dtype))
+        upper.append(-rounding.down(_below(-exact, boxes, False)[0], images.dtype))
+    return Interval(torch.cat(lower), torch.cat(upper))
 
 
 def _below(x: Tensor, region: Region, track: bool) -> tuple[Tensor, Tensor | None]:

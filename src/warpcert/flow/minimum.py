@@ -25,10 +25,11 @@ MANY = 1 << 16
 def lowest(
     images: Float[Tensor, "B C H W"],
     region: Region,
-    rows: Float[Tensor, "B R C H W"] | None = None,
-    slope: Float[Tensor, "#B #X H W 2"] | None = None,
+    rows: Float[Tensor, "B R C h w"] | None = None,
+    slope: Float[Tensor, "#B #X h w 2"] | None = None,
     track: bool = False,
-) -> tuple[Float[Tensor, "B X H W"], Float[Tensor, "B X H W 2"] | None]:
+    halo: int = 0,
+) -> tuple[Float[Tensor, "B X h w"], Float[Tensor, "B X h w 2"] | None]:
     """Minimise ``sum_c rows_c x_c(v) + slope . v`` over the region of every pixel, in float64.
 
     Without ``rows`` each channel is on its own (X = C), with them all channels of a pixel move
@@ -36,10 +37,12 @@ def lowest(
     true minimum up to `rounding.geometry` times the largest value, by the argument in `cells`:
     a minimum over a cell lies at one of its corners or on its outer curve, and both are searched
     in full. Every value considered is attained (up to rounding), so nothing undershoots either.
+
+    ``halo``: how many pixels the images have more than the result on each side, for parts cut out
+    of larger images; the region must not reach further. Without it the edge's values go on.
     """
-    height, width = images.shape[-2:]
-    search = _Search(images, region, rows, slope, track)
-    pieces = list(cells(region, height, width))
+    search = _Search(images, region, rows, slope, track, halo)
+    pieces = list(cells(region, *search.lengths))
     for cell in pieces:
         search.corners(cell)
     search.curves(pieces)
@@ -72,14 +75,21 @@ class _Search:
         rows: Tensor | None,
         slope: Tensor | None,
         track: bool,
+        halo: int,
     ) -> None:
-        self.height, self.width = images.shape[-2:]
+        self.height, self.width = (side - 2 * halo for side in images.shape[-2:])
         self.region, self.rows, self.slope = region, rows, slope
-        x, y = region.reach(0, self.width), region.reach(1, self.height)
-        self.left, self.top = max(0, -x.start), max(0, -y.start)
-        margin = (self.left, max(0, x.stop), self.top, max(0, y.stop))
-        self.padded = nn.pad(images, margin, mode="replicate")
-        shape = images.shape if rows is None else rows.shape[:2] + images.shape[2:]
+        # Within a halo no cell is the last one before everything is alike.
+        self.lengths = (halo + 1, halo + 1) if halo else (self.height, self.width)
+        x, y = region.reach(0, self.lengths[1]), region.reach(1, self.lengths[0])
+        if halo:
+            self.left, self.top, self.padded = halo, halo, images.contiguous()
+        else:
+            self.left, self.top = max(0, -x.start), max(0, -y.start)
+            margin = (self.left, max(0, x.stop), self.top, max(0, y.stop))
+            self.padded = nn.pad(images, margin, mode="replicate")
+        leading = (images if rows is None else rows).shape[:2]
+        shape = (*leading, self.height, self.width)
         self.value = images.new_full(shape, math.inf)
         self.displacement = images.new_zeros((*shape, 2)) if track else None
         self.seen: set[tuple[float, float]] = set()
