@@ -12,6 +12,7 @@ from warpcert.bound.backward import backward
 from warpcert.bound.known import Known
 from warpcert.bound.stage import Found, Stage
 from warpcert.bound.substitution import largest
+from warpcert.core.clock import tick
 from warpcert.core.inputset import InputSet
 from warpcert.core.shapes import Float
 from warpcert.net import Band, Hinge, Line
@@ -78,9 +79,12 @@ class Ascent(Stage):
         adam = torch.optim.Adam(leaves.values(), lr=self.rate, maximize=True)
         slower = torch.optim.lr_scheduler.ExponentialLR(adam, self.decay)
         for _ in range(self.iterations):
-            form = backward(known, rows, value, _bands(known, leaves), False, careful=False)
-            least, duals = inputs.minimise(form.rows, duals, self.dual_steps)
-            bound = form.constant + least
+            tick()
+            with torch.enable_grad():
+                form = backward(known, rows, value, _bands(known, leaves), False, careful=False)
+                least, duals = inputs.minimise(form.rows, duals, self.dual_steps)
+                bound = form.constant + least
+                total = bound.sum()
             better = bound.detach() > highest
             highest = torch.where(better, bound.detach(), highest)
             for k, leaf in leaves.items():
@@ -90,7 +94,7 @@ class Ascent(Stage):
                 kept = best_duals if fits else duals
                 best_duals = torch.where(_like(better, duals), duals, kept)
             adam.zero_grad()
-            bound.sum().backward()
+            total.backward()
             adam.step()
             slower.step()
             self._clamp(known, leaves)

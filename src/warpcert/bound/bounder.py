@@ -34,9 +34,9 @@ class Bounder(ABC):
         ``warm`` are bounds proved before for a set that holds this one; they are used.
         """
         network = network.to(dtype=torch.float64)
-        if inputs.boxed and not isinstance(inputs, Box):
-            inputs = Box(inputs.box)  # it answers faster
-        with plain_products(network):
+        with torch.inference_mode(False), torch.no_grad(), plain_products(network):
+            if inputs.boxed and not isinstance(inputs, Box):
+                inputs = Box(inputs.box)  # it answers faster
             return self.bound(network, inputs, rows.to(torch.float64), warm)
 
     @abstractmethod

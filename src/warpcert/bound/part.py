@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from warpcert.core import memory
+from warpcert.core.clock import tick
 from warpcert.core.shapes import Bool, Int
 
 
@@ -53,6 +54,7 @@ def parts(wanted: Bool[Tensor, "B N"], size: int) -> Iterator[Part]:
 
 def spare(work: Callable[[Part], None], part: Part) -> None:
     """Do the work on a part; where memory runs out, on its halves, down to single rows."""
+    tick()
     try:
         work(part)
         return

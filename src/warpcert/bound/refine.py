@@ -30,7 +30,9 @@ def refine(
     What is known is intersected with it or, without ``intersect``, replaced.
     """
     now = known.values[value]
-    lower, upper = now.lower.clone(), now.upper.clone()
+    lower, upper = (
+        end.clone(memory_format=torch.contiguous_format) for end in (now.lower, now.upper)
+    )
     if not intersect:
         lower, upper = torch.full_like(lower, -torch.inf), torch.full_like(upper, torch.inf)
     for stage in stages:

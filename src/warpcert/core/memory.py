@@ -38,7 +38,7 @@ def is_shortage(error: Exception) -> bool:
     """Whether an error says that memory ran out, on a GPU or a CPU."""
     if isinstance(error, (torch.OutOfMemoryError, MemoryError)):
         return True
-    return isinstance(error, RuntimeError) and "alloc" in str(error)
+    return isinstance(error, RuntimeError) and "alloc" in str(error).lower()
 
 
 def release(device: torch.device) -> None:

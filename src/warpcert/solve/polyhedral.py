@@ -12,6 +12,7 @@ from torch import Tensor
 from warpcert.core import rounding
 from warpcert.core.box import Box
 from warpcert.core.checks import check_rows
+from warpcert.core.clock import tick
 from warpcert.core.inputset import InputSet, Minimum
 from warpcert.core.interval import Interval
 from warpcert.core.polytope import Polytope
@@ -97,6 +98,7 @@ class _Programs(torch.autograd.Function):
         low, high = (x.detach().cpu().numpy() for x in (polyhedral.box.lower, polyhedral.box.upper))
         for k, (polytope, solver) in enumerate(polyhedral.solvers()):
             for r, row in enumerate(exact[k].cpu().numpy()):
+                tick()
                 solution = solver.solve(Program.over(polytope, row).cost)
                 bound[k, r] = solution.bound
                 if solution.point is None:

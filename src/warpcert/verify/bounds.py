@@ -53,4 +53,5 @@ def check_problem(network: Network, images: Tensor, labels: Tensor) -> tuple[Ten
         raise ValueError(f"labels must be 0 to {network.classes - 1}, got {wrong[0]}")
     if network.classes < 2:
         raise ValueError("a network with one score has no margins: give it one for each class")
-    return images.to(network.device), labels
+    with torch.inference_mode(False):  # copies, which a search for slopes may use
+        return images.detach().to(network.device, copy=True), labels.clone()
