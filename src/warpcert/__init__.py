@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from warpcert.data import load_images
     from warpcert.flow import DeformedImage, Threat, pixel_bounds, pixel_planes, support, warp
     from warpcert.net import Network, load_network
-    from warpcert.verify import bounds, certify
+    from warpcert.verify import attack, bounds, certify
 
 __version__ = "0.1.0"
 
@@ -36,6 +36,7 @@ _ROOMS = {
     "warp": "flow",
     "Network": "net",
     "load_network": "net",
+    "attack": "verify",
     "bounds": "verify",
     "certify": "verify",
 }
@@ -58,6 +59,7 @@ __all__ = [  # noqa: RUF022 - by room
     "warp",
     "Network",
     "load_network",
+    "attack",
     "bounds",
     "certify",
 ]

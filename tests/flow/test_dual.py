@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 
 import numpy as np
 import pytest
 import torch
+import torch.nn.functional as nn
 from torch import Tensor
 
 from tests.flow.agree import NORMS, Border
 from tests.flow.pictures import draw, picture
 from tests.flow.problems import at_points, square
-from warpcert import Threat, warp
+from warpcert import DeformedImage, Threat, warp
 from warpcert.flow.differences import adjoint, edges
 from warpcert.flow.dual import dual_bound
+from warpcert.flow.free import free_bound
+from warpcert.flow.translation import translation_bound
 
 DOUBLE = torch.float64
 
@@ -129,3 +133,62 @@ def test_rounding_is_taken_off(norm: float) -> None:
     for size in (0.0, 1.0, 1e6):
         bound = dual_bound(images, region, rows, 0.0, size * random_duals((1, 1, 5, 5))).item()
         assert bound < exact and exact - bound < 1e-4
+
+
+# Underflow
+
+FAINTEST = 2.0**-1074
+
+
+def exact_value(image: Tensor, row: Tensor) -> Fraction:
+    """<row, image>, without any rounding."""
+    pairs = zip(image.flatten().tolist(), row.flatten().tolist(), strict=True)
+    return sum((Fraction(x) * Fraction(a) for x, a in pairs), Fraction(0))
+
+
+@pytest.mark.parametrize("norm", NORMS)
+@pytest.mark.parametrize("delta", [0.0, 0.5, 1.2])
+@pytest.mark.parametrize(("level", "sign"), [(0.4, -1.0), (0.6, 1.0), (0.3, 2.0), (0.9, -1.0)])
+def test_products_that_underflow_are_paid_for(
+    norm: float, delta: float, level: float, sign: float
+) -> None:
+    # All fields leave a plain image as it is, and its products are rounded up or away.
+    images = torch.full((1, 1, 5, 5), level, dtype=DOUBLE)
+    rows = torch.full((1, 1, 1, 5, 5), sign * FAINTEST, dtype=DOUBLE)
+    region = Threat(norm, delta, 0.1).region((5, 5))
+    framed = nn.pad(images, (math.ceil(delta),) * 4, mode="replicate")
+    bounds = [
+        free_bound(images, region, rows)[0],
+        dual_bound(images, region, rows, 0.1, 0 * random_duals((1, 1, 5, 5))),
+        dual_bound(images, region, rows, 0.1, FAINTEST * random_duals((1, 1, 5, 5)).sign()),
+        DeformedImage(images, Threat(norm, delta, 0.1)).minimise(rows, steps=5).bound,
+    ]
+    if delta > 0:
+        bounds.append(translation_bound(framed, region, rows, 0.1))
+    for bound in bounds:
+        assert -1e-280 < Fraction(bound.item()) <= exact_value(images, rows)
+
+
+@pytest.mark.parametrize("norm", NORMS)
+def test_faint_rows_are_above_no_member(norm: float) -> None:
+    images, threat = picture("real", 2, 6, 6), Threat(norm, 0.7, 0.1)
+    rows = torch.randn((1, 8, 2, 6, 6), dtype=DOUBLE, generator=draw(0)).mul(3).round() * FAINTEST
+    bounds = DeformedImage(images, threat).minimise(rows, steps=20).bound
+    for field in threat.sample((6, 6), 10, generator=draw(1)):
+        member = warp(images, field[None])
+        for r in range(8):
+            assert Fraction(bounds[0, r].item()) <= exact_value(member[0], rows[0, r])
+
+
+def test_rows_of_zeros_are_exactly_zero() -> None:
+    images, rows = picture("real", 1, 5, 5), torch.zeros((1, 2, 1, 5, 5), dtype=DOUBLE)
+    rows[0, 1, 0, 2, 2] = FAINTEST
+    for norm in NORMS:
+        region = Threat(norm, 0.5).region((5, 5))
+        framed = nn.pad(images, (1,) * 4, mode="replicate")
+        for bound in (
+            free_bound(images, region, rows)[0],
+            dual_bound(images, region, rows, 0.1, 0 * random_duals((1, 2, 5, 5))),
+            translation_bound(framed, region, rows, 0.1),
+        ):
+            assert bound[0, 0].item() == 0 and bound[0, 1].item() < 0

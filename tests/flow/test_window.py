@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 import torch
+import torch.nn.functional as nn
 from torch import Tensor
 
 from tests.flow.agree import NORMS
@@ -25,14 +26,15 @@ def patches(channels: int, places: list[tuple[int, int]], side: int, size: int) 
 
 def test_the_smallest_common_size() -> None:
     rows = torch.zeros((2, 4, 2, 6, 7), dtype=DOUBLE)
-    rows[0, 0, 0, 1, 2] = 1  # one entry in one image, one in the other
-    rows[1, 0, 1, 2, 4] = 1
+    rows[0, 0, 0, 1, 2] = 1  # one entry in one channel, one in the other
+    rows[0, 0, 1, 2, 4] = 1
     rows[0, 1, 0, 5, 6] = 1  # in the corner: the window moves inwards
     rows[0, 2, 0, 0, 0] = -1
+    rows[1, 0, 0, 3, 1] = 1  # in the other image it is elsewhere
     window = Window.around(rows)
     assert (window.height, window.width) == (2, 3)
-    assert window.top.tolist() == [1, 4, 0, 0]
-    assert window.left.tolist() == [2, 4, 0, 0]
+    assert window.top.tolist() == [[1, 4, 0, 0], [3, 0, 0, 0]]
+    assert window.left.tolist() == [[2, 4, 0, 0], [1, 0, 0, 0]]
 
 
 def test_cutting_and_pasting() -> None:
@@ -44,10 +46,26 @@ def test_cutting_and_pasting() -> None:
     assert torch.equal(window.paste(parts, torch.zeros_like(rows)), rows)
 
 
-def test_a_halo_shows_what_is_around_and_the_edge_beyond_it() -> None:
+def test_every_image_has_windows_of_its_own() -> None:
+    rows = torch.cat([patches(2, [(0, 0), (3, 1)], 6, 2), patches(2, [(2, 4), (4, 4)], 6, 2)])
+    window = Window.around(rows)
+    parts = window.cut_rows(rows)
+    assert torch.equal(parts[1, 0], rows[1, 0, :, 2:4, 4:])
+    assert torch.equal(window.paste(parts, torch.zeros_like(rows)), rows)
+    images = torch.arange(144, dtype=DOUBLE).view(2, 2, 6, 6)  # (channels, batch, ...)
+    shown = window.cut(images)
+    assert shown.shape == (2, 2, 2, 2, 2)
+    assert torch.equal(shown[1, 0, 1], images[1, 0, 3:5, 1:3])
+    assert torch.equal(shown[0, 1, 0], images[0, 1, 2:4, 4:])
+    assert torch.equal(window.cut(images[:, :1])[1, 1, 0], images[1, 0, 2:4, 4:])
+    assert torch.equal(window[1:].cut(images), shown[:, :, 1:])
+
+
+def test_a_halo_shows_what_is_around() -> None:
     image = torch.arange(36, dtype=DOUBLE).view(1, 6, 6)
+    framed = nn.pad(image, (1, 1, 1, 1), mode="replicate")
     window = Window.around(patches(1, [(0, 0), (3, 1)], 6, 2))
-    shown = window.cut(image, halo=1)
+    shown = window.cut(framed, halo=1)
     assert torch.equal(shown[0, 1], image[0, 2:6, 0:4])
     assert shown[0, 0].tolist() == [
         [0, 0, 1, 2],
@@ -89,6 +107,20 @@ def test_windows_of_regions_that_differ(norm: float) -> None:
     dense = rows.clone().requires_grad_()  # with a gradient to come, whole images are used
     whole = DeformedImage(images, threat).minimise(dense).bound.detach()
     torch.testing.assert_close(parts, whole, rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("norm", NORMS)
+@pytest.mark.parametrize("gamma", [0.1, 9.0])
+def test_a_batch_gives_what_its_images_give_alone(norm: float, gamma: float) -> None:
+    images = picture("real", 3, 12, 12, batch=3)
+    places = [[(0, 0), (9, 9)], [(4, 5), (0, 9)], [(7, 1), (2, 2)]]
+    rows = torch.cat([patches(3, some, 12, 3) for some in places])
+    threat = Threat(norm, 0.7, gamma)
+    together = DeformedImage(images, threat).minimise(rows)
+    assert together.duals is None or together.duals.shape == (3, 2, 2, 2, 3, 3)
+    for b in range(3):
+        alone = DeformedImage(images[[b]], threat).minimise(rows[[b]])
+        torch.testing.assert_close(together.bound[[b]], alone.bound, rtol=1e-5, atol=1e-5)
 
 
 def test_balls_larger_than_the_image_are_not_cut() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 
 import pytest
@@ -24,7 +25,7 @@ def test_each_method_certifies_what_the_cheaper_one_does(network: wc.Network) ->
     threat = wc.Threat("inf", 0.5)
     margins = [wc.bounds(network, IMAGES, threat, LABELS, method).margins for method in METHODS]
     rates = [int((margin > 0).all(1).sum()) for margin in margins]
-    for worse, better in zip(margins[:-1], margins[1:], strict=True):
+    for worse, better in itertools.pairwise(margins):
         assert bool((better >= worse).all())
     # A network of its kind certifies 40 % by the published DeepPoly, 50 % by the published MILP.
     assert 5 <= rates[0] <= rates[1] <= rates[2]

@@ -29,7 +29,7 @@ class Alpha(Bounder):
     """
 
     inner: Ascent = field(default_factory=lambda: Ascent(iterations=8, last_steps=20))
-    outer: Ascent = field(default_factory=lambda: Ascent(iterations=30))
+    outer: Ascent = field(default_factory=lambda: Ascent(iterations=30, dual_steps=30))
 
     def bound(
         self,

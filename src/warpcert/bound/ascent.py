@@ -90,9 +90,9 @@ class Ascent(Stage):
             for k, leaf in leaves.items():
                 best[k] = torch.where(_like(better, leaf), leaf.detach(), best[k])
             if duals is not None:
-                fits = best_duals is not None and best_duals.shape == duals.shape
-                kept = best_duals if fits else duals
-                best_duals = torch.where(_like(better, duals), duals, kept)
+                if best_duals is None or best_duals.shape != duals.shape:
+                    best_duals = duals
+                best_duals = torch.where(_like(better, duals), duals, best_duals)
             adam.zero_grad()
             total.backward()
             adam.step()

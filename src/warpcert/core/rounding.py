@@ -22,6 +22,10 @@ FAINT = 2.0**-960
 """More than any sum of products loses to underflow, for sums of up to 2**60 terms, also when it
 is then multiplied by UNIT. Too small to be seen beside any number that matters."""
 
+TIE = 1e-9
+"""How unequal, relative to their sum, the two sides of an interval around zero must be for DeepPoly
+to prefer one line below a ReLU. Soundness does not depend on it: any slope gives a valid line."""
+
 BISECTIONS = 27
 """Halvings of a bracket on an arc.
 
@@ -153,6 +157,17 @@ def translation(relative: float, way: float) -> float:
     return relative * (4 + 16 * way)
 
 
+def faint(asked: Tensor, way: float) -> Tensor:
+    """What underflow can take from minima over regions, where anything is ``asked``.
+
+    A pixel's objective, its coefficients and points are found with fewer than 2**10 products for
+    each channel, and what one of them loses, TINY, is multiplied by less than (1 + way)**2 when no
+    displacement or distance that enters is longer than ``way``. So FAINT (1 + way)**2 is more than
+    2**50 of them lose together. Where nothing is asked, all products are zero, and exact.
+    """
+    return (asked > 0).to(asked) * (FAINT * (1 + way) ** 2)
+
+
 LARGEST_DUAL = 2.0**400
 """Duals beyond this are not evaluated: no sum or product of smaller ones overflows."""
 
@@ -204,3 +219,35 @@ def underflow(terms: int) -> float:
     <., z> multiplies that by |z|. Twice that covers the constants and the error's own.
     """
     return 2 * (terms + 8) * TINY
+
+
+def realised(x: Tensor) -> Tensor:
+    """Bound of the rounding in the values of bent images x (B, C, H, W), computed in float64.
+
+    A fraction between grid lines is a difference of numbers of which one is whole, off by u; a
+    value is three interpolations a + s (b - a), two of them one after the other: less than 10 u
+    times the largest |pixel| in all, which for images is 1.
+    """
+    return 16 * UNIT * x.abs().amax((1, 2, 3), keepdim=True).clamp(min=1.0)
+
+
+CLEAR = 2.0**-10
+"""How far below zero a margin should be before a search stops. Nothing depends on it: what is
+found is tested afterwards."""
+
+STILL = 2.0**-16
+"""Slopes much smaller than this move nothing in a search that divides by their size: they may be
+rounding alone. Nothing depends on it."""
+
+SINGLE = 2.0**-24 / UNIT
+"""How many times larger than in float64 rounding is in float32."""
+
+
+def searched(width: Tensor) -> Tensor:
+    """How far a margin searched in float32 may be from the exact one.
+
+    ``width`` is that of an enclosure of the exact one made of float64's rounding alone. Such
+    enclosures grow in proportion to the roundoff, so SINGLE times the width covers float32's, of
+    which products summed in blocks are part; four times that covers the warp in float32 as well.
+    """
+    return 4 * SINGLE * width

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -26,8 +28,10 @@ class Verdict:
 
     ``margin``, in logits, is the proved lower bound of the score of ``label`` minus that of
     ``rival``, the class against which it is worst; for a falsified image the value at the
-    field, for a misclassified one that of the image as it is. ``method`` decided in ``seconds``
-    (an image's share, where many were treated together); ``reason`` says why nothing is known.
+    field, for a misclassified one that of the image as it is. ``reached`` is the lowest margin that
+    an attack has found, so the true one is between the two. ``method`` decided in ``seconds`` (an
+    image's share, where many were treated together), of which ``spent`` says what each step took;
+    ``reason`` says why nothing is known.
     """
 
     status: Status
@@ -38,6 +42,8 @@ class Verdict:
     seconds: float
     reason: str = ""
     field: Tensor | None = None
+    reached: float = math.inf
+    spent: Mapping[str, float] = dataclasses.field(default_factory=dict)
 
     def __post_init__(self) -> None:
         """Refuse claims that their evidence does not carry."""
@@ -49,3 +55,10 @@ class Verdict:
             raise Unsound("an image is unknown for no reason")
         if math.isnan(self.margin):
             raise Unsound("a margin is NaN; what is not known is -inf")
+        if self.status is not Status.FALSIFIED and self.field is not None:
+            raise Unsound(f"a field changes an image's label, and the image is {self.status}")
+
+    @property
+    def gap(self) -> float:
+        """How far the lowest margin found is above the proved one; 0 when decided."""
+        return self.reached - self.margin if self.status is Status.UNKNOWN else 0.0

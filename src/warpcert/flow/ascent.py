@@ -7,7 +7,8 @@ entropy as distance takes turns between
     w  <-  w exp(-tau (g + points . D^T mu)), normalised,
     mu <-  shrink(mu + sigma D (2 v - previous v), sigma gamma),
 
-and the mean of all mu comes within O(1 / steps) of the best. After k steps w is the softmax of
+and the mean of all mu comes within O(1 / steps) of the best. That of the second half is often
+nearer still, so each row takes the better of them. After k steps w is the softmax of
 -tau (k g + points . S), with S the sum of the slopes D^T mu so far: it need not be stored. That is
 also what it means: the pixel's minimum at the mean slope, softened by a temperature 1 / (tau k).
 
@@ -70,8 +71,8 @@ def settle(
 ) -> Float[Tensor, "K B R h w"]:
     """Weights that put every pixel on its lowest point under given duals."""
     hill = _Hill(values, at, 0.0)
-    lowest = hill.tilted(adjoint(duals).movedim(2, 0)).argmax(0, keepdim=True)
-    return torch.zeros_like(hill.logits).scatter_(0, lowest, 1.0).view_as(values)
+    lowest = hill.tilted(_inwards(adjoint(duals))).argmax(0, keepdim=True)
+    return hill.outwards(torch.zeros_like(hill.logits).scatter_(0, lowest, 1.0))
 
 
 def _tau(values: Float[Tensor, "K B R h w"]) -> Float[Tensor, "B R h w"]:
@@ -82,89 +83,148 @@ def _tau(values: Float[Tensor, "K B R h w"]) -> Float[Tensor, "B R h w"]:
     return BALANCE / torch.where(size > 0, size, 1.0)
 
 
+def _inwards(x: Float[Tensor, "B R *N h w"]) -> Float[Tensor, "*N h w BR"]:
+    """All rows at the end: neighbours are then far apart, and differences long vectors."""
+    return x.flatten(0, 1).movedim(0, -1).contiguous()
+
+
 class _Hill:
-    """The dual function; arrays are (K or 2, B, R, h, w), or (K or 2, M) for all M pixels."""
+    """The dual function; arrays are (K or 2, h, w, N) for all N rows, or (K or 2, h w N)."""
 
     def __init__(self, values: Tensor, at: Tensor, gamma: float) -> None:
-        self.shape, self.gamma = values.shape[1:], gamma
-        self.tau = _tau(values)
-        self.negative = (values * -self.tau).flatten(1)
+        self.batch, self.gamma = values.shape[1:3], gamma
+        tau = _tau(values)
+        self.tau = _inwards(tau)
+        self.negative = _inwards((values * -tau).movedim(0, 2)).flatten(1)
         self.shared = at.dim() == 2
-        self.at = at if self.shared else at.expand(2, *values.shape).flatten(2)
-        middle = 0.5 * (at.amax(1, keepdim=True) + at.amin(1, keepdim=True))
-        reach = (at - middle).square().sum(0).amax(0)
+        self.at = at
+        if not self.shared:
+            each = at.expand(2, *values.shape).movedim((0, 1), (2, 3))
+            self.at = _inwards(each).flatten(2)
+        middle = 0.5 * (self.at.amax(1, keepdim=True) + self.at.amin(1, keepdim=True))
+        reach = (self.at - middle).square().sum(0).amax(0)
         reach = torch.where(reach > 0, reach, 1.0)  # where nothing moves, any will do
-        self.strength = STEEP * reach * self.tau
+        self.strength = STEEP * (reach if self.shared else reach.view_as(self.tau)) * self.tau
         self.logits, self.weights = torch.empty_like(self.negative), torch.empty_like(self.negative)
+        self.pull = self.tau.new_empty((2, *self.tau.shape))
 
     def tilted(self, slope: Tensor, weight: float = 1.0) -> Float[Tensor, "K M"]:
         """Minus tau times (weight times the values, plus points . slope); overwritten."""
-        slope = (slope * self.tau).reshape(2, -1)
+        pull = torch.mul(slope, self.tau, out=self.pull).flatten(1)
         if self.shared:
-            torch.addmm(self.negative, self.at.T, slope, beta=weight, alpha=-1, out=self.logits)
+            torch.addmm(self.negative, self.at.T, pull, beta=weight, alpha=-1, out=self.logits)
         else:
             torch.mul(self.negative, weight, out=self.logits)
-            self.logits.addcmul_(self.at[0], slope[0], value=-1)
-            self.logits.addcmul_(self.at[1], slope[1], value=-1)
+            self.logits.addcmul_(self.at[0], pull[0], value=-1)
+            self.logits.addcmul_(self.at[1], pull[1], value=-1)
         return self.logits
-
-    def mean(self, weights: Tensor) -> Float[Tensor, "2 B R h w"]:
-        """The displacements that weights on the points stand for."""
-        if self.shared:
-            return (self.at @ weights).view(2, *self.shape)
-        return torch.stack([(x * weights).sum(0) for x in self.at]).view(2, *self.shape)
 
     def height(self, duals: Tensor) -> Float[Tensor, "B R"]:
         """The dual function, roughly."""
-        highest = self.tilted(adjoint(duals).movedim(2, 0)).amax(0).view(self.shape)
-        return -(highest / self.tau).sum((2, 3)) - self.gamma * duals.abs().sum((2, 3, 4, 5))
+        highest = self.tilted(_inwards(adjoint(duals))).amax(0).view_as(self.tau)
+        least = -(highest / self.tau).sum((0, 1)).view(self.batch)
+        right, down = edges(duals)
+        return least - self.gamma * (right.abs().sum((2, 3, 4)) + down.abs().sum((2, 3, 4)))
 
     def walk(
         self, steps: int, warm: Tensor | None, track: bool
     ) -> tuple[list[Tensor], Tensor | None]:
-        """The mean and the last of the duals on the way, and the mean of the weights."""
-        strength = self.strength
-        across = 1 / torch.maximum(strength[..., 1:], strength[..., :-1])
-        along = 1 / torch.maximum(strength[..., 1:, :], strength[..., :-1, :])
-        slopes = self.tau.new_zeros((2, *self.shape))
-        before = self._respond(slopes, 0)
-        right, down = slopes[..., :-1].clone(), slopes[..., :-1, :].clone()
+        """Means of the duals on the way and the last ones, and the mean of the weights."""
+        slopes = torch.zeros_like(self.pull)
+        before, v = torch.empty_like(slopes), torch.empty_like(slopes)
+        self._respond(slopes, 0, before)
+        across, down = _Edges(self.strength, 2), _Edges(self.strength, 1)
         if warm is not None:
-            right, down = (x.movedim(2, 0).contiguous() for x in edges(warm))
-        total_right, total_down = torch.zeros_like(right), torch.zeros_like(down)
+            for way, start in zip((across, down), edges(warm), strict=True):
+                way.begin(_inwards(start))
         weights, early = torch.zeros_like(self.weights) if track else None, steps // 4
+        begun, half = self._sums(across, down), None
         for k in range(1, steps + 1):
-            slopes[..., :-1] -= right
-            slopes[..., 1:] += right
-            slopes[..., :-1, :] -= down
-            slopes[..., 1:, :] += down
-            v = self._respond(slopes, k)
-            ahead = torch.lerp(before, v, 2.0)
-            before = v
-            right = _shrink(right, across, ahead[..., 1:] - ahead[..., :-1], self.gamma)
-            down = _shrink(down, along, ahead[..., 1:, :] - ahead[..., :-1, :], self.gamma)
-            total_right += right
-            total_down += down
+            across.slopes(slopes)
+            down.slopes(slopes, add=True)
+            self._respond(slopes, k, v)
+            ahead = before.lerp_(v, 2.0)
+            across.climb(ahead, self.gamma)
+            down.climb(ahead, self.gamma)
+            before, v = v, before
             if weights is not None and k > early:
                 weights += self.weights
-        if weights is not None:
-            weights = (weights / (steps - early)).view(-1, *self.shape)
-        mean = self._join(total_right / steps, total_down / steps)
-        return [mean, self._join(right, down)], weights
+            if k == steps // 2:
+                half = self._sums(across, down)
+        total = self._sums(across, down)
+        found = [(total - begun) / steps, self._join(across.duals(), down.duals())]
+        if half is not None:
+            found.append((total - half) / (steps - steps // 2))
+        return found, None if weights is None else self.outwards(weights / (steps - early))
 
-    def _respond(self, slopes: Tensor, k: int) -> Tensor:
+    def outwards(self, x: Tensor) -> Float[Tensor, "K B R h w"]:
+        """(K, h w N) as the caller knows it."""
+        whole = x.view(-1, *self.tau.shape).movedim(-1, 1)
+        return whole.unflatten(1, self.batch)
+
+    def _respond(self, slopes: Tensor, k: int, out: Tensor) -> None:
         """Where the pixels are after k steps whose slopes add up to ``slopes``."""
-        return self.mean(torch.softmax(self.tilted(slopes, k), 0, out=self.weights))
+        torch.softmax(self.tilted(slopes, k), 0, out=self.weights)
+        if self.shared:
+            torch.mm(self.at, self.weights, out=out.view(2, -1))
+            return
+        for axis in (0, 1):
+            torch.mul(self.at[axis], self.weights, out=self.logits)
+            torch.sum(self.logits, 0, out=out.view(2, -1)[axis])
 
-    def _join(self, right: Tensor, down: Tensor) -> Tensor:
+    def _sums(self, across: _Edges, down: _Edges) -> Tensor:
+        """The sums of all duals so far."""
+        return self._join(across.total, down.total)
+
+    def _join(self, right: Tensor, down: Tensor) -> Float[Tensor, "B R 2 2 h w"]:
         """Duals of both directions as one array."""
-        whole = right.new_zeros((*self.shape[:2], 2, 2, *self.shape[2:]))
-        whole[:, :, 0, :, :, :-1] = right.movedim(0, 2)
-        whole[:, :, 1, :, :-1, :] = down.movedim(0, 2)
-        return whole
+        whole = right.new_zeros((2, *self.pull.shape))
+        whole[0, :, :, :-1] = right
+        whole[1, :, :-1] = down
+        return whole.movedim(-1, 0).unflatten(0, self.batch).contiguous()
 
 
-def _shrink(duals: Tensor, sigma: Tensor, steepness: Tensor, gamma: float) -> Tensor:
-    """mu + sigma times (the difference, brought nearer to zero by gamma), or zero on the way."""
-    scaled = torch.addcdiv(steepness, duals, sigma)
-    return nn.softshrink(scaled, gamma) * sigma
+class _Edges:
+    """The duals of all edges in one direction, in place; arrays are (2, h, w, N)."""
+
+    def __init__(self, strength: Float[Tensor, "h w N"], axis: int) -> None:
+        """Edges along an axis of such arrays."""
+        self.axis, self.length = axis, strength.shape[axis - 1]
+        starts, ends = self._pair(strength[None])
+        self.sigma = 1 / torch.maximum(starts, ends)
+        self.scaled = self.sigma.new_zeros((2, *self.sigma.shape[1:]))  # duals over sigma
+        self.excess, self.cut = torch.empty_like(self.scaled), torch.empty_like(self.scaled)
+        shape = [2, *strength.shape]
+        shape[axis] += 1
+        sums = self.sigma.new_zeros(shape)  # of all duals so far; beyond the ends there are none
+        self.total = sums.narrow(axis, 1, self.length - 1)
+        self.into, self.away = (sums.narrow(axis, k, self.length) for k in (0, 1))
+
+    def begin(self, duals: Tensor) -> None:
+        """Start from given duals."""
+        torch.div(duals, self.sigma, out=self.scaled)
+        self.total.copy_(duals)
+
+    def duals(self) -> Tensor:
+        """The duals now."""
+        return self.scaled * self.sigma
+
+    def slopes(self, out: Tensor, add: bool = False) -> None:
+        """What the sums of the duals add to the slopes of the pixels."""
+        if add:
+            out.add_(self.into).sub_(self.away)
+        else:
+            torch.sub(self.into, self.away, out=out)
+
+    def climb(self, ahead: Tensor, gamma: float) -> None:
+        """mu + sigma times the difference, brought nearer to zero by sigma gamma."""
+        starts, ends = self._pair(ahead)
+        torch.sub(ends, starts, out=self.excess).add_(self.scaled)
+        torch.clamp(self.excess, -gamma, gamma, out=self.cut)
+        torch.sub(self.excess, self.cut, out=self.scaled)
+        self.total.addcmul_(self.scaled, self.sigma)
+
+    def _pair(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        """What the edges start from and what they end at."""
+        count = self.length - 1
+        return x.narrow(self.axis, 0, count), x.narrow(self.axis, 1, count)

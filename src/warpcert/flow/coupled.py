@@ -30,7 +30,7 @@ class Found:
 
 def coupled_minimum(
     frame: Frame,
-    points: Points,
+    points: Points | None,
     rows: Float[Tensor, "B R C h w"],
     gamma: float,
     steps: int,
@@ -42,7 +42,7 @@ def coupled_minimum(
     They are: free pixels, one translation and a rest, the warm duals, and duals after ``steps``
     more steps. The last two come from `dual_bound`, whatever the search has found. With ``track``
     come the weights on the points that are nearly the minimiser; without steps, those that are
-    lowest under the warm duals.
+    lowest under the warm duals. Without points there is no search.
     """
     asked = frame.fold(rows)
     bounds = [free_bound(frame.images, frame.region, asked, frame.halo)[0]]
@@ -50,7 +50,7 @@ def coupled_minimum(
         bounds.append(translation_bound(frame.images, frame.region, asked, gamma))
     tried = [] if warm is None else [warm]
     weights = None
-    if steps or track:
+    if points is not None and (steps or track):
         found, weights = _search(points, rows, gamma, steps, warm, track)
         tried += [] if found is None else [found]
     results = [

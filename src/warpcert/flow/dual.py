@@ -37,9 +37,10 @@ def dual_bound(
     pixels = rows[0, 0, 0].numel()
     cost = gamma * length * (1 + rounding.summation(4 * pixels + 2))
     largest = images.abs().amax((1, 2, 3))[:, None]
-    size = largest * rows.abs().sum((2, 3, 4))
-    size += (1 + region.delta) * slope.abs().sum((2, 3, 4)) + cost
+    asked = rows.abs().sum((2, 3, 4))
+    size = largest * asked + (1 + region.delta) * slope.abs().sum((2, 3, 4)) + cost
     relative = rounding.support(region.norm, region.delta, rows.shape[2], pixels)
     slack = relative * size + rounding.adjoint(region.delta) * length
+    slack += rounding.faint(asked + length, region.delta)
     bound = value.sum((2, 3)) - slack - cost
     return torch.where(sane & ~torch.isnan(bound), bound, -torch.inf)

@@ -43,16 +43,11 @@ class Frame:
         """What belongs to each row's rectangle."""
         if not self.halo:
             raise ValueError("images without a margin cannot be cut")
-        count, batch = window.top.numel(), self.images.shape[0]
-        inner = self.images[..., self.halo : -self.halo, self.halo : -self.halo]
-        images = window.cut(inner, self.halo).transpose(1, 2).flatten(0, 1)
+        images = window.cut(self.images.transpose(0, 1), self.halo).movedim(0, 2).flatten(0, 1)
         if self.region.uniform:
             return Frame(images, self.region, self.halo, folded=True)
         ends = (
-            window.cut(end[:, 0].movedim(-1, 0))  # (2, B or 1, R, h, w)
-            .expand(-1, batch, count, -1, -1)
-            .flatten(1, 2)
-            .movedim(0, -1)[:, None]
+            window.cut(end[:, 0].movedim(-1, 0)).flatten(1, 2).movedim(0, -1)[:, None]
             for end in (self.region.lower, self.region.upper)
         )
         region = Region(self.region.norm, self.region.delta, *ends)

@@ -32,5 +32,6 @@ def free_bound(
     relative = rounding.support(
         region.norm, region.delta, rows.shape[2], rows.shape[3] * rows.shape[4]
     )
-    slack = relative * largest * rows.abs().sum((2, 3, 4))
+    asked = rows.abs().sum((2, 3, 4))
+    slack = relative * largest * asked + rounding.faint(asked, region.delta)
     return value.sum((2, 3)) - slack, where

@@ -81,6 +81,12 @@ class Points:
         channels = [(weights * x).sum(0) for x in self.values.unbind(1)]
         return torch.stack(channels, dim=2)
 
+    def place(self, weights: Float[Tensor, "K B R h w"]) -> Float[Tensor, "B R h w 2"]:
+        """The mean displacements that weights on the points stand for."""
+        if self.shared:
+            return torch.einsum("kbrhw,dk->brhwd", weights, self.at)
+        return (weights * self.at).sum(1).movedim(0, -1)
+
 
 def _stops(lower: Tensor, upper: Tensor, length: int) -> list[Tensor]:
     """The ends of an interval and the integers in between, beyond the image none."""

@@ -38,9 +38,11 @@ def translation_bound(
     away = _far(height, slopes.sum(-1))[..., None] + _far(width, slopes.sum(-2))[..., None, :]
     change = torch.minimum(gamma * slopes * away, ranges).sum((2, 3))
     largest = images.abs().amax((1, 2, 3))[:, None]
-    size = largest * rows.abs().sum((2, 3, 4))
+    asked = rows.abs().sum((2, 3, 4))
     relative = rounding.support(region.norm, region.delta, rows.shape[2], height * width)
-    slack = rounding.translation(relative, gamma * (height + width)) * size
+    way = gamma * (height + width)
+    slack = rounding.translation(relative, way) * largest * asked
+    slack += rounding.faint(asked, region.delta + way)
     return middle[..., reach, reach] - change - slack
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from warpcert.core import rounding
 from warpcert.net.hinge import Hinge
 
 
@@ -14,8 +15,9 @@ from warpcert.net.hinge import Hinge
 class Relu(Hinge):
     """max(x, 0). Above lies the chord; below the line of slope 1 if upper > -lower, else 0.
 
-    The rule of DeepPoly: of the two lines the one that leaves the smaller area. It is also right
-    where the sign of x is known: both lines are then the function itself, without rounding.
+    The rule of DeepPoly: of the two lines the one that leaves the smaller area, and 0 where they
+    leave the same up to rounding. It is also right where the sign of x is known: both lines are
+    then the function itself, without rounding.
     """
 
     @property
@@ -26,4 +28,5 @@ class Relu(Hinge):
         return torch.relu(x)
 
     def slopes(self, lower: Tensor, upper: Tensor) -> tuple[Tensor, Tensor]:
-        return (upper > -lower).to(lower.dtype), self.chord(lower, upper)
+        one = upper + lower > rounding.TIE * (upper - lower)
+        return one.to(lower.dtype), self.chord(lower, upper)

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from warpcert.attack import QUICK, STRONGEST
 from warpcert.bound import Alpha, Bounder, DeepPoly, IntervalPropagation
+from warpcert.verify.step import Prove, Refute, Step
 
 METHODS: dict[str, Bounder] = {
     "interval": IntervalPropagation(),
     "deeppoly": DeepPoly(),
     "alpha": Alpha(),
 }
-"""Cheapest first; each is at least as tight as the one before."""
+"""Those that prove, cheapest first; each is at least as tight as the one before."""
+
+ATTACKS = {"interval": Refute("attack", QUICK), "alpha": Refute("strong attack", STRONGEST)}
+"""What "auto" tries after a method, on what that has left undecided."""
 
 
 def bounder(method: str, intersect: bool = True) -> Bounder:
@@ -21,3 +26,19 @@ def bounder(method: str, intersect: bool = True) -> Bounder:
     if method != "deeppoly":
         raise ValueError(f"intersect=False is for the method 'deeppoly', got {method!r}")
     return DeepPoly(intersect=False)
+
+
+def steps(method: str, intersect: bool = True) -> list[Step]:
+    """What is tried in which order: one bounder, or for "auto" all, with attacks in between."""
+    if method != "auto":
+        if method not in METHODS:
+            names = ", ".join((*METHODS, "auto"))
+            raise ValueError(f"method must be one of {names}, got {method!r}")
+        return [Prove(method, bounder(method, intersect))]
+    if not intersect:
+        raise ValueError("intersect=False is for the method 'deeppoly', got 'auto'")
+    found: list[Step] = []
+    for name, engine in METHODS.items():
+        found.append(Prove(name, engine))
+        found += [ATTACKS[name]] if name in ATTACKS else []
+    return found

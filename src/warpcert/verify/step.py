@@ -1,0 +1,54 @@
+"""Step: one try at the problems that are still undecided."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+
+from torch import Tensor
+
+from warpcert.attack import Attack
+from warpcert.bound import Bounder
+from warpcert.verify.docket import Docket
+
+
+class Step(ABC):
+    """A name, and what is done; it enters what it finds in the docket."""
+
+    name: str
+
+    @abstractmethod
+    def __call__(self, docket: Docket, which: Tensor) -> None:
+        """Try on some of the images, by number."""
+
+
+@dataclass(frozen=True)
+class Prove(Step):
+    """Bound the margins from below."""
+
+    name: str
+    bounder: Bounder
+
+    def __call__(self, docket: Docket, which: Tensor) -> None:
+        """Start from what is known, and enter the new bounds."""
+        bounds = self.bounder(
+            docket.network, docket.inputs(which), docket.rows[which], docket.known(which)
+        )
+        docket.prove(which, bounds, self.name)
+
+
+@dataclass(frozen=True)
+class Refute(Step):
+    """Look for fields that change the label; the attack has checked those it hands out."""
+
+    name: str
+    attack: Attack
+
+    def __call__(self, docket: Docket, which: Tensor) -> None:
+        """Enter the lowest margins reached, and the fields that go below zero."""
+        found = self.attack(docket.network, docket.members(which), docket.labels[which])
+        docket.reach(which, found.margins)
+        for place, k in enumerate(which.tolist()):
+            if bool(found.fooled[place]):
+                margin, rival = float(found.margins[place]), int(found.rivals[place])
+                docket.refute(k, found.parameters[place], margin, rival, self.name)
