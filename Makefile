@@ -4,6 +4,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 # Written last, so that an interrupted set-up is never taken as ready.
 READY := $(VENV)/.ready
+# Says that a browser for the tests was looked for; there may be none.
+BROWSER := $(VENV)/.browser
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
@@ -12,13 +14,13 @@ READY := $(VENV)/.ready
 help:
 	@echo "make demo   show what warpcert does"
 	@echo "make test   check the style, the types, the layers and the behaviour"
-	@echo "make bench  time the geometry"
+	@echo "make bench  time geometry and bounds"
 	@echo "make clean  remove .venv, caches and builds"
 
 demo: $(READY)
 	@$(BIN)/warpcert demo
 
-test: $(READY)
+test: $(READY) $(BROWSER)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
@@ -27,6 +29,7 @@ test: $(READY)
 
 bench: $(READY)
 	$(BIN)/python -m benchmarks.geometry
+	$(BIN)/python -m benchmarks.bounds
 
 # The scripts in .venv name the folder they were made in: a moved checkout needs a new one.
 ifneq ($(shell cat $(READY) 2>/dev/null),$(CURDIR))
@@ -45,6 +48,10 @@ $(READY): pyproject.toml constraints.txt
 	@$(BIN)/python -m pip install -qq --disable-pip-version-check \
 		-c constraints.txt -e '.[dev]'
 	@printf '%s' '$(CURDIR)' > $@
+
+$(BROWSER): | $(READY)
+	@.ci/browser
+	@touch $@
 
 clean:
 	rm -rf $(VENV) build dist .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache

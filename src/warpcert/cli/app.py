@@ -16,17 +16,21 @@ from typing import Annotated, Any
 import typer
 from typer.main import get_command
 
+from warpcert.cli.attack import ATTACK_EXAMPLES, attack
 from warpcert.cli.bounds import BOUNDS_EXAMPLES, bounds
 from warpcert.cli.certify import CERTIFY_EXAMPLES, certify
 from warpcert.cli.data import data
 from warpcert.cli.demo import demo
+from warpcert.cli.merge import MERGE_EXAMPLES, merge
+from warpcert.cli.nets import nets
 from warpcert.cli.refusal import Refusal
+from warpcert.cli.results import REPORT_EXAMPLES, report
 from warpcert.cli.screen import print_line, printable
 
 EXAMPLES = """\b
 Examples:
   warpcert demo
-  warpcert certify net.onnx --images mnist:0-9 --norm inf --delta 0.3
+  warpcert certify mnist-convsmall-ibp --images mnist:0-4 --delta 0.3
   warpcert bounds mnist:0-3 --norm 2 --delta 0.5 --out bounds.png
   warpcert data
 """
@@ -35,10 +39,14 @@ Examples:
 UsageError: type[Any] = typer.BadParameter.__mro__[1]
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
+app.command(epilog=ATTACK_EXAMPLES)(attack)
 app.command(epilog=BOUNDS_EXAMPLES)(bounds)
 app.command(epilog=CERTIFY_EXAMPLES)(certify)
 app.add_typer(data)
 app.command()(demo)
+app.command(epilog=MERGE_EXAMPLES)(merge)
+app.command()(nets)
+app.command(epilog=REPORT_EXAMPLES)(report)
 
 
 def _show_version(wanted: bool) -> bool:

@@ -6,14 +6,14 @@ from dataclasses import dataclass
 
 import numpy as np
 import torch
-from torch import Tensor
+from torch import Generator, Tensor
 
 from warpcert.core import rounding
 from warpcert.core.checks import check_rows
 from warpcert.core.inputset import InputSet, Minimum
 from warpcert.core.interval import Interval
 from warpcert.core.polytope import Polytope, Rows
-from warpcert.core.shapes import Float
+from warpcert.core.shapes import Bool, Float
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,6 +66,31 @@ class Box(InputSet):
     def project(self, v: Float[Tensor, "B C H W"]) -> Float[Tensor, "B C H W"]:
         """The nearest images in the box."""
         return torch.clamp(v, self.interval.lower, self.interval.upper)
+
+    def contains(self, v: Float[Tensor, "B C H W"]) -> Bool[Tensor, " B"]:
+        """Between the ends, every entry."""
+        return self.interval.contains(v).flatten(1).all(1)
+
+    def sample(self, n: int, generator: Generator | None = None) -> Float[Tensor, "B {n} C H W"]:
+        """The middle and the two ends, then in turns corners and anything in between."""
+        low, high = self.interval.lower[:, None], self.interval.upper[:, None]
+        plain = torch.tensor([0.5, 0.0, 1.0])[:n, None, None, None].expand(-1, *low.shape[2:])
+        others = torch.rand((n - len(plain), *low.shape[2:]), generator=generator)
+        others[::2] = others[::2].round()
+        share = torch.cat([plain, others]).to(low)
+        return torch.clamp(low + share * (high - low), low, high)
+
+    def steepest(self, slopes: Float[Tensor, "B C H W"]) -> Float[Tensor, "B C H W"]:
+        """The corner where the sum is least; the middle where a slope is zero."""
+        low, high = self.interval.lower, self.interval.upper
+        return torch.where(slopes > 0, low, torch.where(slopes < 0, high, low / 2 + high / 2))
+
+    def minimiser(
+        self, rows: Float[Tensor, "B C H W"], steps: int | None = None
+    ) -> Float[Tensor, "B C H W"]:
+        """The same: a member is its own parameters."""
+        del steps
+        return self.steepest(rows)
 
     def polytope(self) -> list[Polytope]:
         """The ends of each entry, and no rows."""

@@ -5,11 +5,11 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import NamedTuple
 
-from torch import Tensor
+from torch import Generator, Tensor
 
 from warpcert.core.interval import Interval
 from warpcert.core.polytope import Polytope
-from warpcert.core.shapes import Float
+from warpcert.core.shapes import Bool, Float
 
 
 class Minimum(NamedTuple):
@@ -66,6 +66,32 @@ class InputSet(ABC):
     @abstractmethod
     def project(self, v: Tensor) -> Tensor:
         """Parameters of members near those given."""
+
+    @abstractmethod
+    def contains(self, v: Tensor) -> Bool[Tensor, " B"]:
+        """Which parameters are members', their numbers taken as exact: how a witness is tested."""
+
+    @abstractmethod
+    def sample(self, n: int, generator: Generator | None = None) -> Tensor:
+        """Parameters (B, n, ...) of members to try: the plainest first, then extreme and random.
+
+        They are drawn once for all images, so that what an image gets does not depend on others.
+        """
+
+    @abstractmethod
+    def steepest(self, slopes: Tensor) -> Tensor:
+        """Parameters of members v at which <slopes, v> is low, for slopes like parameters.
+
+        A direction for searches, which need not be the lowest, nor in the set up to the last bit.
+        """
+
+    @abstractmethod
+    def minimiser(self, rows: Float[Tensor, "B C H W"], steps: int | None = None) -> Tensor:
+        """Parameters of members at which <row, member> is low, one row for each image.
+
+        Where `minimise` is exact it is lowest there. Otherwise this is made of where its search
+        ends after ``steps``.
+        """
 
     @abstractmethod
     def polytope(self) -> list[Polytope]:

@@ -22,6 +22,7 @@ import torch
 import torch.nn.functional as nn
 from torch import Tensor
 
+from warpcert.core.clock import tick
 from warpcert.core.shapes import Float
 from warpcert.flow.differences import adjoint, edges
 
@@ -140,6 +141,7 @@ class _Hill:
         weights, early = torch.zeros_like(self.weights) if track else None, steps // 4
         begun, half = self._sums(across, down), None
         for k in range(1, steps + 1):
+            tick()
             across.slopes(slopes)
             down.slopes(slopes, add=True)
             self._respond(slopes, k, v)

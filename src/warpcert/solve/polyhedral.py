@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import torch
-from torch import Tensor
+from torch import Generator, Tensor
 
 from warpcert.core import rounding
 from warpcert.core.box import Box
@@ -16,7 +16,7 @@ from warpcert.core.clock import tick
 from warpcert.core.inputset import InputSet, Minimum
 from warpcert.core.interval import Interval
 from warpcert.core.polytope import Polytope
-from warpcert.core.shapes import Float
+from warpcert.core.shapes import Bool, Float
 from warpcert.solve.program import Program, Solver
 
 
@@ -73,6 +73,22 @@ class Polyhedral(InputSet):
     def project(self, v: Tensor) -> Tensor:
         """As the wrapped set does."""
         return self.wrapped.project(v)
+
+    def contains(self, v: Tensor) -> Bool[Tensor, " B"]:
+        """As the wrapped set does."""
+        return self.wrapped.contains(v)
+
+    def sample(self, n: int, generator: Generator | None = None) -> Tensor:
+        """As the wrapped set does."""
+        return self.wrapped.sample(n, generator)
+
+    def steepest(self, slopes: Tensor) -> Tensor:
+        """As the wrapped set does."""
+        return self.wrapped.steepest(slopes)
+
+    def minimiser(self, rows: Float[Tensor, "B C H W"], steps: int | None = None) -> Tensor:
+        """As the wrapped set does."""
+        return self.wrapped.minimiser(rows, steps)
 
     def polytope(self) -> list[Polytope]:
         """The wrapped set's."""

@@ -117,7 +117,7 @@ class Docket:
         elif margin > 0:
             status = Status.CERTIFIED
         else:
-            status, reason = Status.UNKNOWN, self.reasons[k] or _reason(margin, rival)
+            status, reason = Status.UNKNOWN, self.reasons[k] or _reason(margin, rival, reached)
             margin = -math.inf if math.isnan(margin) else margin
         spent = dict(self.spent[k])
         return Verdict(
@@ -125,10 +125,12 @@ class Docket:
         )
 
 
-def _reason(margin: float, rival: int) -> str:
+def _reason(margin: float, rival: int, reached: float) -> str:
     """Why an image is unknown, in a few words."""
     if math.isnan(margin):
         return "the network's scores of the image as it is are not numbers"
-    if margin == -math.inf:
-        return f"the margin against class {rival} has no finite bound"
-    return f"the margin against class {rival} is bounded by {margin:.4g} only, not above 0"
+    if margin > -math.inf:
+        return f"the margin against class {rival} is bounded by {margin:.4g} only, not above 0"
+    if reached < math.inf:
+        return f"no field was found that changes the label, the lowest margin is {reached:.4g}"
+    return f"the margin against class {rival} has no finite bound"

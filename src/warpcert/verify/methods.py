@@ -13,7 +13,10 @@ METHODS: dict[str, Bounder] = {
 }
 """Those that prove, cheapest first; each is at least as tight as the one before."""
 
-ATTACKS = {"interval": Refute("attack", QUICK), "alpha": Refute("strong attack", STRONGEST)}
+ATTACKS: dict[str, Step] = {
+    "interval": Refute("attack", QUICK),
+    "alpha": Refute("strong attack", STRONGEST),
+}
 """What "auto" tries after a method, on what that has left undecided."""
 
 
@@ -29,14 +32,16 @@ def bounder(method: str, intersect: bool = True) -> Bounder:
 
 
 def steps(method: str, intersect: bool = True) -> list[Step]:
-    """What is tried in which order: one bounder, or for "auto" all, with attacks in between."""
-    if method != "auto":
-        if method not in METHODS:
-            names = ", ".join((*METHODS, "auto"))
-            raise ValueError(f"method must be one of {names}, got {method!r}")
+    """What is tried in which order: one bounder, attacks alone, or for "auto" all of them."""
+    if method in METHODS:
         return [Prove(method, bounder(method, intersect))]
+    if method not in ("auto", "attack"):
+        names = ", ".join((*METHODS, "auto", "attack"))
+        raise ValueError(f"method must be one of {names}, got {method!r}")
     if not intersect:
-        raise ValueError("intersect=False is for the method 'deeppoly', got 'auto'")
+        raise ValueError(f"intersect=False is for the method 'deeppoly', got {method!r}")
+    if method == "attack":
+        return list(ATTACKS.values())
     found: list[Step] = []
     for name, engine in METHODS.items():
         found.append(Prove(name, engine))
