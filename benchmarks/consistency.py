@@ -11,20 +11,22 @@ import argparse
 import itertools
 import math
 import time
+from typing import Literal
 
 import torch
 
 import warpcert as wc
-from warpcert.attack import QUICK, STRONGEST
+from warpcert.attacks import QUICK, STRONGEST
 from warpcert.data import ZOO
 
+BORDERS: tuple[tuple[float, Literal["clamp", "inside"]], ...] = (
+    (math.inf, "clamp"),
+    (0.1, "clamp"),
+    (0.01, "inside"),
+)
 THREATS = [
     wc.Threat(norm, delta, gamma, border)
-    for norm, delta, (gamma, border) in itertools.product(
-        ("inf", 2, 1),
-        (0.3, 0.6),
-        ((math.inf, "clamp"), (0.1, "clamp"), (0.01, "inside")),
-    )
+    for norm, delta, (gamma, border) in itertools.product((math.inf, 2.0, 1.0), (0.3, 0.6), BORDERS)
 ]
 
 
@@ -35,7 +37,8 @@ def sampled(
     generator, lowest = torch.Generator().manual_seed(0), math.inf
     others = [k for k in range(network.classes) if k != label]
     for some in range(0, count, 1000):
-        fields = threat.sample(tuple(image.shape[1:]), min(1000, count - some), generator=generator)
+        shape = (image.shape[1], image.shape[2])
+        fields = threat.sample(shape, min(1000, count - some), generator=generator)
         bent = wc.warp(image.double().expand(len(fields), -1, -1, -1), fields)
         scores = network(bent)
         lowest = min(lowest, float((scores[:, [label]] - scores[:, others]).min()))

@@ -55,7 +55,7 @@ WRONG = {
     "demo --out step.png": "cannot make the folder step.png (File exists)",
     "demo --out step.png/demo": "cannot make the folder step.png/demo",
     "demo now": "unexpected extra argument",
-    "certificate": "no such command 'certificate' (see 'warpcert --help')",
+    "frobnicate": "no such command 'frobnicate' (see 'warpcert --help')",
     "--frobnicate": "no such option: --frobnicate (see 'warpcert --help')",
 }
 

@@ -1,7 +1,7 @@
 """What every Attack promises.
 
 A new attack's test is a class that inherits this one and says, in the fixture `attack`, how it is
-made; see `tests/attack/test_contract.py`.
+made; see `tests/attacks/test_contract.py`.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ import pytest
 import torch
 from torch import Tensor
 
-from tests.attack.problems import FEW, NAMES, THREATS, Problem, layered, problem
+from tests.attacks.problems import FEW, NAMES, THREATS, Problem, layered, problem
 from warpcert import Box
-from warpcert.attack import Attack, Attacked
+from warpcert.attacks import Attack, Attacked
 
 DOUBLE = torch.float64
 REPEATS = 1e-3

@@ -1,4 +1,4 @@
-"""Cascade: time limits that are kept, trouble that is told, and attacks that must not contradict."""
+"""Cascade: time limits are kept, trouble is told, and nothing contradicts itself."""
 
 from __future__ import annotations
 

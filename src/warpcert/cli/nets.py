@@ -21,20 +21,16 @@ def nets(form: FormatOption = Format.TEXT) -> None:
     """List the networks that come with the package, and how each was made."""
     from warpcert.data import ZOO
 
+    entries = [asdict(specimen) for specimen in ZOO.values()]
     if form is Format.JSON:
-        print_json([asdict(specimen) for specimen in ZOO.values()])
+        print_json(entries)
         return
     rows = [
         (
-            specimen.name,
-            specimen.dataset,
-            specimen.architecture,
-            specimen.training,
-            specimen.eps,
-            f"{specimen.accuracy:.1%}",
-            f"{specimen.certified:.1%}",
+            *(entry[key] for key in ("name", "dataset", "architecture", "training", "eps")),
+            *(f"{entry[key]:.1%}" for key in ("accuracy", "certified")),
         )
-        for specimen in ZOO.values()
+        for entry in entries
     ]
     print_table(COLUMNS, rows)
     print_line(

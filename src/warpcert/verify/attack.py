@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from warpcert.attack import STRONGEST, Attack
+from warpcert.attacks import STRONGEST, Attack
 from warpcert.flow import DeformedImage, Threat
 from warpcert.net import Network
 from warpcert.verify.problem import as_batch, check_problem

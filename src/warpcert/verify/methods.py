@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from warpcert.attack import QUICK, STRONGEST
+from warpcert.attacks import QUICK, STRONGEST
 from warpcert.bound import Alpha, Bounder, DeepPoly, IntervalPropagation
 from warpcert.verify.step import Prove, Refute, Step
 

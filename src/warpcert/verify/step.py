@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from torch import Tensor
 
-from warpcert.attack import Attack
+from warpcert.attacks import Attack
 from warpcert.bound import Bounder
 from warpcert.verify.docket import Docket
 

@@ -7,7 +7,7 @@ import math
 import pytest
 import torch
 
-from tests.attack.problems import NAMES, THREATS, problem
+from tests.attacks.problems import NAMES, THREATS, problem
 from warpcert import DeformedImage, Threat
 from warpcert.flow.region import Region
 from warpcert.flow.steepest import steepest, translations

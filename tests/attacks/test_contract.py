@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.contract.attack import AttackContract
-from warpcert.attack import (
+from warpcert.attacks import (
     ADef,
     Attack,
     Cascade,

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from warpcert.attack.margins import rival_margins
+from warpcert.attacks.margins import rival_margins
 from warpcert.core.inputset import InputSet
 from warpcert.core.memory import chunk_size
 from warpcert.core.shapes import Float, Int

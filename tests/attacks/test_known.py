@@ -9,9 +9,9 @@ import pytest
 import torch
 from torch import Tensor
 
-from tests.attack.problems import against, problem
+from tests.attacks.problems import against, problem
 from warpcert import Box, DeformedImage, Interval, Network, Threat
-from warpcert.attack import (
+from warpcert.attacks import (
     QUICK,
     STRONGEST,
     ADef,
@@ -24,7 +24,7 @@ from warpcert.attack import (
     StAdv,
     ThroughBox,
 )
-from warpcert.attack.chase import Chase, Found
+from warpcert.attacks.chase import Chase, Found
 
 DOUBLE = torch.float64
 LABELS = torch.tensor([0, 0])

@@ -7,9 +7,9 @@ import math
 import torch
 from torch import Tensor
 
-from warpcert.attack.attacked import Attacked
-from warpcert.attack.enclose import enclose
-from warpcert.attack.margins import rival_margins
+from warpcert.attacks.attacked import Attacked
+from warpcert.attacks.enclose import enclose
+from warpcert.attacks.margins import rival_margins
 from warpcert.core import rounding
 from warpcert.core.errors import Unsound
 from warpcert.core.inputset import InputSet

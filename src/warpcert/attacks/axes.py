@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from warpcert.attack.chase import Chase
+from warpcert.attacks.chase import Chase
 
 
 def image_axes(chase: Chase, v: Tensor) -> tuple[int, int]:

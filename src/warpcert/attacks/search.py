@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import torch
 
-from warpcert.attack.base import Attack
-from warpcert.attack.chase import Chase, Found
+from warpcert.attacks.base import Attack
+from warpcert.attacks.chase import Chase, Found
 
 
 @dataclass(frozen=True)

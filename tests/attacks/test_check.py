@@ -12,11 +12,11 @@ import pytest
 import torch
 from torch import Tensor
 
-from tests.attack.problems import against, layered, problem, random_network
+from tests.attacks.problems import against, layered, problem, random_network
 from warpcert import Box, DeformedImage, Interval, Threat, Unsound
-from warpcert.attack import Attack
-from warpcert.attack.chase import Chase, Found
-from warpcert.attack.enclose import enclose
+from warpcert.attacks import Attack
+from warpcert.attacks.chase import Chase, Found
+from warpcert.attacks.enclose import enclose
 from warpcert.core import rounding
 
 DOUBLE = torch.float64

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from warpcert.attack.base import Attack
-from warpcert.attack.chase import Chase, Found
+from warpcert.attacks.base import Attack
+from warpcert.attacks.chase import Chase, Found
 from warpcert.core.box import Box
 
 HALVINGS = 30

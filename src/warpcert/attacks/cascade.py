@@ -6,13 +6,13 @@ from dataclasses import dataclass
 
 import torch
 
-from warpcert.attack.base import Attack
-from warpcert.attack.boxed import ThroughBox
-from warpcert.attack.chase import Chase, Found
-from warpcert.attack.frankwolfe import FrankWolfe
-from warpcert.attack.linearised import Linearised
-from warpcert.attack.pgd import ProjectedGradient
-from warpcert.attack.search import Search
+from warpcert.attacks.base import Attack
+from warpcert.attacks.boxed import ThroughBox
+from warpcert.attacks.chase import Chase, Found
+from warpcert.attacks.frankwolfe import FrankWolfe
+from warpcert.attacks.linearised import Linearised
+from warpcert.attacks.pgd import ProjectedGradient
+from warpcert.attacks.search import Search
 from warpcert.core import rounding
 
 

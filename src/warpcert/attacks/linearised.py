@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from warpcert.attack.base import Attack
-from warpcert.attack.chase import Chase, Found
-from warpcert.attack.starts import good_starts
+from warpcert.attacks.base import Attack
+from warpcert.attacks.chase import Chase, Found
+from warpcert.attacks.starts import good_starts
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from warpcert.attack.chase import Chase, Found
+from warpcert.attacks.chase import Chase, Found
 
 
 def good_starts(

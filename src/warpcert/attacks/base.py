@@ -7,9 +7,9 @@ from abc import ABC, abstractmethod
 import torch
 from torch import Tensor
 
-from warpcert.attack.attacked import Attacked
-from warpcert.attack.chase import Chase, Found
-from warpcert.attack.check import check
+from warpcert.attacks.attacked import Attacked
+from warpcert.attacks.chase import Chase, Found
+from warpcert.attacks.check import check
 from warpcert.core.inputset import InputSet
 from warpcert.core.shapes import Int
 from warpcert.net import Network

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from warpcert.attack.axes import blur, image_axes
-from warpcert.attack.base import Attack
-from warpcert.attack.chase import Chase, Found
+from warpcert.attacks.axes import blur, image_axes
+from warpcert.attacks.base import Attack
+from warpcert.attacks.chase import Chase, Found
 
 
 @dataclass(frozen=True)

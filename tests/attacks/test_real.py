@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 import warpcert as wc
-from warpcert.attack import QUICK, FrankWolfe, ProjectedGradient, Search, ThroughBox
+from warpcert.attacks import QUICK, FrankWolfe, ProjectedGradient, Search, ThroughBox
 
 YARDSTICK = Search(tries=120)
 
