@@ -242,3 +242,4 @@ def test_threads_may_differ() -> None:
     program, _ = random_program(8)
     assert solve(program, threads=1).status is Status.OPTIMAL
     assert solve(program, threads=2).status is Status.OPTIMAL
+    assert solve(program, threads=1).status is Status.OPTIMAL  # and leaves the threads as they were

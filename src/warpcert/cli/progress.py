@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 EVERY = 5.0
 """Seconds between two lines where there is no terminal."""
 
-WIDTH = 30
+WIDTH = 12
 """Characters of the bar."""
 
 NAMES = ("certified", "falsified", "unknown", "misclassified")

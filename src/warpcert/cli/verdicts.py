@@ -31,7 +31,7 @@ SUMMARY: dict[str, Side] = {
     "falsified": "right",
     "unknown": "right",
     "misclassified": "right",
-    "mean seconds": "right",
+    "mean s": "right",
 }
 
 EACH = ("image", "label", "status", "margin", "rival", "method", "seconds", "reason")
