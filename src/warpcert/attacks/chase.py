@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 
 from warpcert.attacks.margins import rival_margins
+from warpcert.core.clock import tick
 from warpcert.core.inputset import InputSet
 from warpcert.core.memory import chunk_size
 from warpcert.core.shapes import Float, Int
@@ -73,7 +74,8 @@ class Chase:
         return Chase(self.network, self.inputs.select(images), self.labels[images], targets)
 
     def scores(self, v: Tensor) -> Float[Tensor, "B classes"]:
-        """What the network says of the members with these parameters."""
+        """What the network says of the members with these parameters; looks at the clock."""
+        tick()
         return self.network(self.inputs.realise(v))
 
     def margins(self, v: Tensor) -> Float[Tensor, " B"]:
@@ -93,6 +95,7 @@ class Chase:
 
     def image_slope(self, v: Tensor) -> Slope:
         """The same with the gradient in the image that v stands for."""
+        tick()
         at = self.inputs.realise(v.detach()).detach().requires_grad_()
         return self._slope(self.network(at), at)
 
