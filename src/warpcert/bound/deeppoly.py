@@ -26,8 +26,8 @@ class DeepPoly(Bounder):
     With ``intersect`` every bound is the better of this one and that of intervals, and only
     neurons that intervals leave open are substituted. Without, as in the paper, neither
     intervals nor bounds known before are used. ``inner_steps`` are spent on the input set's duals
-    for neurons, and on margins as many as the set itself would: with a fifth of these, neurons get
-    nine tenths of what there is to gain.
+    for neurons, and on margins as many as the set itself would. Measured on two images of each of
+    two networks, margins then gain 60 to 95 per cent of what five times as many steps would give.
     """
 
     intersect: bool = True
