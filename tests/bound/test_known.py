@@ -9,8 +9,8 @@ from tests.bound.problems import DOUBLE, between_points, layered, problem
 from tests.contract.bounder import assert_close
 from tests.contract.nodes import dense
 from warpcert import Interval, Unsound
-from warpcert.bound.known import Known, affine_image
-from warpcert.net import Affine
+from warpcert.bound.known import Known
+from warpcert.net import Affine, affine_image
 
 
 def grown(name: str) -> Known:

@@ -7,32 +7,22 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from warpcert.attacks.base import Attack
 from warpcert.attacks.chase import Chase, Found
-from warpcert.attacks.starts import aim, good_starts
+from warpcert.attacks.descent import Descent
 
 
 @dataclass(frozen=True)
-class FrankWolfe(Attack):
+class FrankWolfe(Descent):
     """Between two members of a convex set lie others, so that nothing needs to be projected.
 
     The gradient is the mean of the last ones, each weighing ``momentum`` times the next. Half of
-    the way is gone at the first step, 6 / (k + 12) of it after k. See `ProjectedGradient` for
-    starts and targets.
+    the way is gone at the first step, 6 / (k + 12) of it after k. See `Descent` for starts
+    and targets.
     """
 
-    steps: int = 50
-    restarts: int = 5
-    tries: int = 50
-    targets: int = 0
     momentum: float = 0.75
 
-    def search(self, chase: Chase, start: Found, generator: torch.Generator) -> Found:
-        starts = good_starts(chase, start, self.restarts, self.tries, generator)
-        starts, targets = aim(chase, start, starts, self.targets)
-        return start.better(chase.each(starts, self._descend, targets))
-
-    def _descend(self, chase: Chase, v: Tensor) -> Found:
+    def descend(self, chase: Chase, v: Tensor) -> Found:
         mean = torch.zeros_like(v)
         best = Found(v, torch.full((len(v),), torch.inf, device=v.device))
         for k in range(self.steps):

@@ -7,36 +7,25 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from warpcert.attacks.base import Attack
 from warpcert.attacks.chase import Chase, Found
-from warpcert.attacks.starts import aim, good_starts
+from warpcert.attacks.descent import Descent
 
 
 @dataclass(frozen=True)
-class ProjectedGradient(Attack):
+class ProjectedGradient(Descent):
     """Gradient descent with momentum on the margin, projected after every step.
 
-    From each of ``restarts`` starts, the best of ``tries`` members; for the label's ``targets``
-    nearest rivals one after the other, or, when that is 0, for whichever is nearest at a step. A
+    See `Descent` for starts and targets. A
     step goes by ``step`` times the way to the set's member that is lowest along the gradient (the
     sign of the gradient, say, smoothed for smooth fields): the mean of the last ones, each
     weighing ``momentum`` times the next. Where a tenth of all steps bring nothing, the step is
     halved, and the search goes back to the best it knows, as in Croce and Hein's Auto-PGD.
     """
 
-    steps: int = 50
-    restarts: int = 5
-    tries: int = 50
-    targets: int = 0
     step: float = 0.5
     momentum: float = 0.75
 
-    def search(self, chase: Chase, start: Found, generator: torch.Generator) -> Found:
-        starts = good_starts(chase, start, self.restarts, self.tries, generator)
-        starts, targets = aim(chase, start, starts, self.targets)
-        return start.better(chase.each(starts, self._descend, targets))
-
-    def _descend(self, chase: Chase, v: Tensor) -> Found:
+    def descend(self, chase: Chase, v: Tensor) -> Found:
         middle = chase.inputs.sample(1)[:, 0].to(v)
         shape = (-1,) + (1,) * (v.dim() - 1)
         size = torch.full((len(v),), self.step, device=v.device)

@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 
 import torch
 from torch import Tensor
 
-from warpcert.bound.known import Known, magnitude
+from warpcert.bound.known import Known
 from warpcert.core import rounding
 from warpcert.core.shapes import Float
 from warpcert.net import Affine, Band, Line
@@ -91,12 +92,7 @@ class _Walk:
         self.constant = rows.new_zeros(rows.shape[:2])
         self.error = rows.new_zeros(rows.shape[:2])
         self.stopped = rows.new_full(rows.shape[:2], -math.inf)
-        nodes = [step.node for step in known.network.steps[:value]]
-        terms = [node.fan_out for node in nodes if isinstance(node, Affine)]
-        terms += [x.lower[0].numel() for x in known.values[: value + 1]]
-        self.unit = rounding.backward(max(terms), value)
-        sums = [(magnitude(x) + 1).flatten(1).sum(1) for x in known.values[: value + 1]]
-        self.floor = torch.stack(sums).sum(0) * rounding.underflow(max(terms))
+        self.value = value
         self._wait(value, rows)
         self._pay(value, rows)
 
@@ -138,7 +134,18 @@ class _Walk:
 
     def _less(self, total: Tensor, error: Tensor) -> Tensor:
         """What is left of a total when its rounding is taken off."""
-        return total - (self.unit * error + self.floor[:, None])
+        unit, floor = self._rounding
+        return total - (unit * error + floor[:, None])
+
+    @cached_property
+    def _rounding(self) -> tuple[float, Tensor]:
+        """What errors are multiplied by, and what underflow takes from each image (B,)."""
+        nodes = [step.node for step in self.known.network.steps[: self.value]]
+        values = self.known.values[: self.value + 1]
+        terms = max(x.lower[0].numel() for x in values)
+        terms = max([terms, *(node.fan_out for node in nodes if isinstance(node, Affine))])
+        sums = torch.stack([(x.magnitude + 1).flatten(1).sum(1) for x in values]).sum(0)
+        return rounding.backward(terms, self.value), sums * rounding.underflow(terms)
 
     def _wait(self, value: int, rows: Tensor) -> None:
         self.waiting[value] = self.waiting[value] + rows if value in self.waiting else rows
@@ -155,7 +162,7 @@ class _Walk:
 
     def _size(self, value: int) -> Tensor:
         """What rounding at a value grows with: an affine step's terms, and the value itself."""
-        size = magnitude(self.known.values[value]) + rounding.FAINT
+        size = self.known.values[value].magnitude + rounding.FAINT
         return size + self.known.sizes[value] if value in self.known.sizes else size
 
     def _activation(self, number: int, band: Band, rows: Tensor) -> Tensor:

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import torch
 from torch import Tensor
 
-from warpcert.core import rounding
 from warpcert.core.interval import Interval
-from warpcert.net import Activation, Affine, Band, Line, Network
+from warpcert.net import Activation, Band, Line, Network, affine_image
 
 
 @dataclass
@@ -79,27 +78,3 @@ class Known:
             {k: change(size) for k, size in self.sizes.items()},
             {k: Band(line(band.below), line(band.above)) for k, band in self.bands.items()},
         )
-
-
-def affine_image(node: Affine, given: Iterable[Interval]) -> tuple[Interval, Tensor]:
-    """The interval of W x + b for x in intervals, and |W| |x| + |b|, the size of its terms."""
-    given = list(given)
-    centres = [x.lower / 2 + x.upper / 2 for x in given]
-    radii = [torch.maximum(x.upper - c, c - x.lower) for x, c in zip(given, centres, strict=True)]
-    count = radii[0].shape[0]
-    both = [torch.cat([r, magnitude(x)]) for r, x in zip(radii, given, strict=True)]
-    spread, size = node.spread(*both).split(count)
-    centre = node(*centres)
-    if node.offset is not None:
-        size = size + node.offset.abs()
-    slack = rounding.affine(node.fan_in) * size + rounding.FAINT
-    lower, upper = centre - spread - slack, centre + spread + slack
-    return Interval(
-        lower.nan_to_num(nan=-torch.inf, posinf=torch.inf, neginf=-torch.inf),
-        upper.nan_to_num(nan=torch.inf, posinf=torch.inf, neginf=-torch.inf),
-    ), size
-
-
-def magnitude(interval: Interval) -> Tensor:
-    """The largest |x| in an interval."""
-    return torch.maximum(interval.lower.abs(), interval.upper.abs())

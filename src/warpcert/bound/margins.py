@@ -12,10 +12,6 @@ def margin_rows(
 ) -> Float[torch.Tensor, "B {classes-1} {classes}"]:
     """Rows (B, classes - 1, classes): score of the label minus that of each other class in turn."""
     one = torch.eye(classes, dtype=torch.float64, device=labels.device)
-    others = torch.stack([_others(int(label), classes) for label in labels]).to(labels.device)
+    others = torch.arange(classes - 1, device=labels.device).expand(len(labels), -1)
+    others = others + (others >= labels[:, None])  # all classes but the label
     return one[labels][:, None] - one[others]
-
-
-def _others(label: int, classes: int) -> torch.Tensor:
-    """All classes but one."""
-    return torch.tensor([k for k in range(classes) if k != label])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import torch
 from torch import Tensor
 
 from warpcert.core.errors import Unsound
@@ -27,6 +28,11 @@ class Interval:
     def width(self) -> Tensor:
         """Upper minus lower end."""
         return self.upper - self.lower
+
+    @property
+    def magnitude(self) -> Tensor:
+        """The largest |x| of every entry."""
+        return torch.maximum(self.lower.abs(), self.upper.abs())
 
     def contains(self, x: Tensor) -> Tensor:
         """Say for every entry whether it lies between the ends; NaN does not."""

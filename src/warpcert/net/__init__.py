@@ -2,6 +2,7 @@
 
 from warpcert.net.activation import Activation
 from warpcert.net.affine import Affine
+from warpcert.net.affine_image import affine_image
 from warpcert.net.band import Band, Line
 from warpcert.net.capture import capture
 from warpcert.net.fold import fold
@@ -18,6 +19,7 @@ __all__ = [
     "Line",
     "Network",
     "Step",
+    "affine_image",
     "capture",
     "fold",
     "load_network",

@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from torch import Tensor
 
 from warpcert.core.shapes import Float
-from warpcert.net.affine import Affine, Shape
+from warpcert.net.affine import Shape
+from warpcert.net.single import Single
 
 
 @dataclass(frozen=True, eq=False)
-class AveragePool(Affine):
+class AveragePool(Single):
     """rows @ image @ columns^T for each channel of (C, H, W).
 
     The weight of a pixel in a window's mean is a product of one number per axis, whatever the
@@ -28,10 +29,6 @@ class AveragePool(Affine):
         if len(self.input) != 3 or self.input[1:] != (self.rows.shape[1], self.columns.shape[1]):
             sizes = tuple(self.rows.shape), tuple(self.columns.shape)
             raise ValueError(f"matrices {sizes} do not fit an input {self.input}")
-
-    @property
-    def inputs(self) -> tuple[Shape, ...]:
-        return (self.input,)
 
     @property
     def shape(self) -> Shape:

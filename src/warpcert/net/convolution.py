@@ -10,13 +10,14 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from warpcert.core.shapes import Float
-from warpcert.net.affine import Affine, Shape
+from warpcert.net.affine import Shape
+from warpcert.net.single import Single
 
 Pair = tuple[int, int]
 
 
 @dataclass(frozen=True, eq=False)
-class Convolution(Affine):
+class Convolution(Single):
     """A 2-d convolution of images (C, H, W), padded with zeros.
 
     ``weight`` is (O, C / groups, kh, kw), ``bias`` (O,) or None. ``padding`` is
@@ -49,10 +50,6 @@ class Convolution(Affine):
             )
         if min(self.shape) < 1:
             raise ValueError(f"a kernel {kernel} is larger than its padded input {self._padded}")
-
-    @property
-    def inputs(self) -> tuple[Shape, ...]:
-        return (self.input,)
 
     @property
     def shape(self) -> Shape:

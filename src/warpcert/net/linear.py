@@ -9,11 +9,12 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from warpcert.core.shapes import Float
-from warpcert.net.affine import Affine, Shape
+from warpcert.net.affine import Shape
+from warpcert.net.single import Single
 
 
 @dataclass(frozen=True, eq=False)
-class Linear(Affine):
+class Linear(Single):
     """A matrix (out, in) applied along the last axis of an input (..., in)."""
 
     weight: Float[Tensor, "out in"]
@@ -25,10 +26,6 @@ class Linear(Affine):
         if not self.input or self.input[-1] != self.weight.shape[1]:
             weight = tuple(self.weight.shape)
             raise ValueError(f"a matrix {weight} does not fit the last axis of {self.input}")
-
-    @property
-    def inputs(self) -> tuple[Shape, ...]:
-        return (self.input,)
 
     @property
     def shape(self) -> Shape:

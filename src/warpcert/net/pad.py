@@ -10,11 +10,12 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from warpcert.core.shapes import Float
-from warpcert.net.affine import Affine, Shape
+from warpcert.net.affine import Shape
+from warpcert.net.single import Alone
 
 
 @dataclass(frozen=True, eq=False)
-class Pad(Affine):
+class Pad(Alone):
     """Entries of value ``value`` (a tensor without axes) put before and after along each axis.
 
     A negative amount cuts entries off.
@@ -31,10 +32,6 @@ class Pad(Affine):
             raise ValueError(f"padding {self.amounts} does not fit an input {self.input}")
 
     @property
-    def inputs(self) -> tuple[Shape, ...]:
-        return (self.input,)
-
-    @property
     def shape(self) -> Shape:
         return tuple(a + n + b for n, (a, b) in zip(self.input, self.amounts, strict=True))
 
@@ -44,14 +41,6 @@ class Pad(Affine):
             return None
         inside = F.pad(torch.ones(self.input, dtype=torch.bool), self._flat)
         return torch.where(inside.to(self.value.device), 0 * self.value, self.value)
-
-    @property
-    def fan_in(self) -> int:
-        return 1
-
-    @property
-    def fan_out(self) -> int:
-        return 1
 
     def linear(self, *inputs: Tensor) -> Tensor:
         (x,) = inputs

@@ -6,11 +6,12 @@ from dataclasses import dataclass
 
 from torch import Tensor
 
-from warpcert.net.affine import Affine, Shape
+from warpcert.net.affine import Shape
+from warpcert.net.single import Alone
 
 
 @dataclass(frozen=True, eq=False)
-class Permute(Affine):
+class Permute(Alone):
     """Axis k of the output is axis ``order[k]`` of the input (0 is the first after the batch)."""
 
     order: tuple[int, ...]
@@ -22,20 +23,8 @@ class Permute(Affine):
             raise ValueError(f"{self.order} is not an order of the axes of {self.input}")
 
     @property
-    def inputs(self) -> tuple[Shape, ...]:
-        return (self.input,)
-
-    @property
     def shape(self) -> Shape:
         return tuple(self.input[axis] for axis in self.order)
-
-    @property
-    def fan_in(self) -> int:
-        return 1
-
-    @property
-    def fan_out(self) -> int:
-        return 1
 
     def linear(self, *inputs: Tensor) -> Tensor:
         (x,) = inputs

@@ -7,11 +7,12 @@ from dataclasses import dataclass
 
 from torch import Tensor
 
-from warpcert.net.affine import Affine, Shape
+from warpcert.net.affine import Shape
+from warpcert.net.single import Alone
 
 
 @dataclass(frozen=True, eq=False)
-class Reshape(Affine):
+class Reshape(Alone):
     """The entries of each image, in order, with another shape."""
 
     input: Shape
@@ -23,20 +24,8 @@ class Reshape(Affine):
             raise ValueError(f"shape {self.input} cannot become {self.output}: sizes differ")
 
     @property
-    def inputs(self) -> tuple[Shape, ...]:
-        return (self.input,)
-
-    @property
     def shape(self) -> Shape:
         return self.output
-
-    @property
-    def fan_in(self) -> int:
-        return 1
-
-    @property
-    def fan_out(self) -> int:
-        return 1
 
     def linear(self, *inputs: Tensor) -> Tensor:
         (x,) = inputs

@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from torch import Tensor
 
 from warpcert.core.shapes import Float
-from warpcert.net.affine import Affine, Shape
+from warpcert.net.affine import Shape
+from warpcert.net.single import Alone
 
 
 @dataclass(frozen=True, eq=False)
-class Scale(Affine):
+class Scale(Alone):
     """weight * x + bias, entry by entry: constants, batch normalisation, mean and deviation.
 
     ``weight`` and ``bias`` have as many axes as the input, each as long as the input's or 1.
@@ -34,24 +35,12 @@ class Scale(Affine):
                 raise ValueError(f"numbers {shape} do not fit an input {self.input}")
 
     @property
-    def inputs(self) -> tuple[Shape, ...]:
-        return (self.input,)
-
-    @property
     def shape(self) -> Shape:
         return self.input
 
     @property
     def offset(self) -> Tensor | None:
         return self.bias
-
-    @property
-    def fan_in(self) -> int:
-        return 1
-
-    @property
-    def fan_out(self) -> int:
-        return 1
 
     def linear(self, *inputs: Tensor) -> Tensor:
         (x,) = inputs

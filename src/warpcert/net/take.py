@@ -8,11 +8,12 @@ import torch
 from torch import Tensor
 
 from warpcert.core.shapes import Int
-from warpcert.net.affine import Affine, Shape
+from warpcert.net.affine import Shape
+from warpcert.net.single import Single
 
 
 @dataclass(frozen=True, eq=False)
-class Take(Affine):
+class Take(Single):
     """The entries at ``index`` along an axis: slices, selections, flips and repetitions."""
 
     index: Int[Tensor, "n"]
@@ -23,10 +24,6 @@ class Take(Affine):
         """Refuse an axis that is not there."""
         if not 0 <= self.axis < len(self.input):
             raise ValueError(f"there is no axis {self.axis} in an input {self.input}")
-
-    @property
-    def inputs(self) -> tuple[Shape, ...]:
-        return (self.input,)
 
     @property
     def shape(self) -> Shape:

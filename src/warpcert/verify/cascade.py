@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from torch import Tensor
 
-from warpcert.core.clock import TimeUp, limited
+from warpcert.core.clock import TimeUp, left, limited
 from warpcert.core.memory import is_shortage, release
 from warpcert.verify.docket import Docket
 from warpcert.verify.step import Step
@@ -27,27 +28,24 @@ class Cascade:
 
     def __call__(self, docket: Docket) -> None:
         """Decide what can be decided."""
-        end = None
-        if self.timeout is not None:
-            end = time.monotonic() + self.timeout * len(docket.labels)
-        for step in self.steps:
-            which = docket.undecided
-            if not len(which):
-                return
-            rest = float("inf") if end is None else end - time.monotonic()
-            start = time.perf_counter()
-            trouble = self._try(step, docket, which, rest)
-            docket.spend(which, step.name, time.perf_counter() - start)
-            if trouble:
-                docket.excuse(trouble)
-            if trouble and rest < float("inf") and end is not None and time.monotonic() > end:
-                return
+        seconds = math.inf if self.timeout is None else self.timeout * len(docket.labels)
+        with limited(seconds):
+            for step in self.steps:
+                which = docket.undecided
+                if not len(which):
+                    return
+                start = time.perf_counter()
+                trouble = self._try(step, docket, which)
+                docket.spend(which, step.name, time.perf_counter() - start)
+                if trouble:
+                    docket.excuse(trouble)
+                if trouble and left() < 0:
+                    return
 
-    def _try(self, step: Step, docket: Docket, which: Tensor, seconds: float) -> str:
+    def _try(self, step: Step, docket: Docket, which: Tensor) -> str:
         """Run one step; say what stopped it, if anything did."""
         try:
-            with limited(seconds):
-                step(docket, which)
+            step(docket, which)
         except TimeUp:
             return f"the time limit of {self.timeout:g} s for an image ended the step {step.name}"
         except (RuntimeError, MemoryError) as error:
