@@ -49,8 +49,9 @@ EFFORTS = {
     "default": Effort(steps=200, round_steps=300, rim=32),
     "thorough": Effort(steps=1000, round_steps=1500, rim=48),
 }
-"""Measured on rows of trained networks, all norms, gamma from 0.001 to 0.3: within 5 % and 1 % of
-the most that duals can gain over free pixels."""
+"""Measured on gradients of scores of trained networks, all norms, gamma from 0.001 to 0.3: within
+5 % and 1 % of the most that duals can gain over free pixels. On rows substituted back from dense
+neurons, norm inf, less: 40 % and 7 % off at worst, 14 % and 3 % on the average."""
 
 HURRIED, FEW = 100, 16
 """In fewer steps than these, that many points on a curve do as well: with 50 steps, 16 and 32 come
