@@ -13,12 +13,12 @@ from tests.flow.agree import NORMS, Border
 from tests.flow.pictures import draw, picture
 from tests.flow.problems import disc, hull_bound, network_rows, square
 from warpcert import DeformedImage, Threat, pixel_bounds, support, warp
-from warpcert.flow.ascent import climb
 from warpcert.flow.coupled import coupled_minimum
 from warpcert.flow.deformed import EFFORTS
 from warpcert.flow.dual import dual_bound
 from warpcert.flow.points import Points
 from warpcert.flow.region import Region
+from warpcert.flow.search import search
 
 DOUBLE = torch.float64
 
@@ -29,7 +29,7 @@ def dual_alone(images: Tensor, threat: Threat, rows: Tensor, effort: str) -> Ten
     spent = EFFORTS[effort]
     points = Points.of(images, region, spent.rim)
     steps = spent.steps_for(float(threat.norm))
-    duals, _ = climb(points.combine(rows), points.at, threat.gamma, steps)
+    duals, _ = search(points.combine(rows), points.at, threat.gamma, steps)
     return dual_bound(images, region, rows, threat.gamma, duals)
 
 

@@ -8,11 +8,12 @@ import torch
 from torch import Tensor
 
 from warpcert.core.shapes import Float
-from warpcert.flow.ascent import climb, settle
+from warpcert.flow.ascent import settle
 from warpcert.flow.dual import dual_bound
 from warpcert.flow.frame import Frame
 from warpcert.flow.free import free_bound
 from warpcert.flow.points import Points
+from warpcert.flow.search import search
 from warpcert.flow.translation import translation_bound
 
 FARTHEST = 3
@@ -81,7 +82,7 @@ def _search(
     if warm is not None:
         start = (warm / scale).to(torch.float32).nan_to_num(0.0, 0.0, 0.0)
     if steps:
-        duals, weights = climb(values, points.at, gamma, steps, start, track)
+        duals, weights = search(values, points.at, gamma, steps, start, track)
         return duals * scale.to(torch.float32), weights
     if start is None:
         start = values.new_zeros((*rows.shape[:2], 2, 2, *rows.shape[-2:]))
