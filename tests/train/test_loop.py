@@ -23,7 +23,7 @@ def test_loss_falls_and_images_become_certified(lesson, tmp_path):
     assert [entry.epoch for entry in entries] == list(range(12))
     assert entries[-1].loss < 0.5 * entries[0].loss
     assert entries[-1].strength == 1 and entries[-1].kappa == 0.5
-    assert entries[-1].clean == 1 and entries[-1].certified > 0.8
+    assert entries[-1].correct == entries[-1].all == 12 and entries[-1].certified >= 10
     lines = (tmp_path / "log.jsonl").read_text().splitlines()
     assert [json.loads(line)["loss"] for line in lines] == [entry.loss for entry in entries]
 
@@ -59,15 +59,6 @@ def test_the_seed_decides(lesson, tmp_path):
         list(train(module, lesson, replace(RECIPE, epochs=1, seed=seed), tmp_path / str(number)))
         found.append(module.get_parameter("8.weight"))
     assert found[0].equal(found[1]) and not found[0].equal(found[2])
-
-
-def test_a_hurried_run_ends_at_full_strength(lesson, tmp_path, monkeypatch):
-    ticks = iter(range(10_000))
-    monkeypatch.setattr("warpcert.train.loop.time.monotonic", lambda: float(next(ticks)))
-    module = prepare("ConvSmall", lesson.training, 3, seed=0)
-    entries = list(train(module, lesson, replace(RECIPE, epochs=900, seconds=60.0), tmp_path))
-    assert 3 < len(entries) < 15
-    assert entries[-1].progress > 0.8 and entries[-1].strength == 1
 
 
 def test_other_settings_and_damage_are_refused(lesson, tmp_path):

@@ -32,5 +32,5 @@ def test_kappa_and_rate():
 def test_misuse(wrong):
     with pytest.raises(ValueError, match="0 <= warm < full <= 1"):
         Schedule(**wrong)
-    with pytest.raises(ValueError, match="last_kappa must be between 0 and 1, got 2"):
+    with pytest.raises(ValueError, match="kappa must be between 0 and 1, got 2"):
         Schedule(last_kappa=2)

@@ -11,6 +11,7 @@ from typing import Any
 import torch
 from torch import nn
 
+from warpcert.train.optimiser import restore
 from warpcert.train.recipe import Recipe
 
 
@@ -48,7 +49,7 @@ class Checkpoint:
             )
         try:
             module.load_state_dict(state["module"])
-            optimiser.load_state_dict(state["optimiser"])
+            restore(optimiser, state["optimiser"])
         except (RuntimeError, ValueError):
             raise ValueError(
                 f"{self.path} belongs to another architecture: name another folder"

@@ -9,7 +9,7 @@ from pathlib import Path
 
 @dataclass(frozen=True)
 class Entry:
-    """What is known after an epoch; accuracies are those of the validation images."""
+    """What is known after an epoch; the last three count validation images."""
 
     epoch: int
     seconds: float
@@ -17,8 +17,9 @@ class Entry:
     strength: float
     kappa: float
     loss: float
-    clean: float
-    certified: float
+    certified: int
+    correct: int
+    all: int
 
 
 @dataclass(frozen=True)
@@ -26,6 +27,13 @@ class Log:
     """A file of entries, in the order of epochs."""
 
     path: Path
+
+    def read(self) -> list[Entry]:
+        """All entries."""
+        if not self.path.exists():
+            return []
+        lines = self.path.read_text(encoding="utf-8").splitlines()
+        return [Entry(**json.loads(line)) for line in lines]
 
     def rewind(self, epoch: int) -> None:
         """Keep only what belongs to the first `epoch` epochs."""
