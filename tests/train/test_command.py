@@ -66,7 +66,7 @@ def test_divergence_is_one_line(tmp_path, capsys):
     with pytest.raises(SystemExit) as stop:
         command.main(arguments(tmp_path, "--rate", "1e30"))
     said = capsys.readouterr().err
-    assert stop.value.code == 1 and "diverged" in said and said.count("\n") == 1
+    assert stop.value.code == 2 and "diverged" in said and said.count("\n") == 1
 
 
 @pytest.mark.usefixtures("few")

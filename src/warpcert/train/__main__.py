@@ -23,7 +23,7 @@ class _Parser(argparse.ArgumentParser):
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Train a network and say what it is worth; 0, 1 (diverged) or 2 (wrong use)."""
+    """Train a network and say what it is worth; 0, or 2 and one line after wrong use."""
     parser = _Parser("python -m warpcert.train", description=main.__doc__)
     add_options(parser)
     chosen = vars(parser.parse_args(arguments))
@@ -32,12 +32,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         options = Options(**{option.name: chosen[option.name] for option in fields(Options)})
         place = Place(**{option.name: chosen[option.name] for option in fields(Place)})
         summary = run_job(options, place, lambda entry: _say(entry_line(entry)))
-    except ValueError as error:
+    except (ValueError, ArithmeticError) as error:
         parser.error(" ".join(str(error).split()))
     except OSError as error:
-        parser.error(f"{error.filename or place.out}: {error.strerror}")
-    except ArithmeticError as error:
-        parser.exit(1, f"{parser.prog}: {error}\n")
+        parser.error(f"cannot write to {place.out} ({error.strerror}): make room, then go on")
     if summary is None:
         _say("time is up: the same command goes on")
         return 0

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import os
+import io
 import pickle
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -11,6 +11,7 @@ from typing import Any
 import torch
 from torch import nn
 
+from warpcert.core.durable import write_whole
 from warpcert.train.optimiser import restore
 from warpcert.train.recipe import Recipe
 
@@ -26,7 +27,6 @@ class Checkpoint:
         self, module: nn.Module, optimiser: torch.optim.Optimizer, epoch: int, seconds: float
     ) -> None:
         """Write the state after `epoch` epochs and `seconds`; the old file stays until then."""
-        partial = self.path.with_name(self.path.name + ".part")
         state = {
             "recipe": asdict(self.recipe),
             "module": module.state_dict(),
@@ -34,8 +34,9 @@ class Checkpoint:
             "epoch": epoch,
             "seconds": seconds,
         }
-        torch.save(state, partial)
-        os.replace(partial, self.path)  # noqa: PTH105 - a kill leaves the old file or the new one
+        content = io.BytesIO()
+        torch.save(state, content)
+        write_whole(self.path, content.getvalue())
 
     def load(self, module: nn.Module, optimiser: torch.optim.Optimizer) -> tuple[int, float]:
         """Restore the state; the epochs and seconds behind it, both 0 where there is no file."""

@@ -15,6 +15,7 @@ from onnx import TensorProto, helper, numpy_helper
 from torch import Tensor, nn
 
 from warpcert.core import Unsupported
+from warpcert.core.durable import write_whole
 from warpcert.data import DATASETS
 from warpcert.train.architecture import Shape, build
 from warpcert.train.batchnorm import FLOOR, BatchNorm
@@ -45,9 +46,7 @@ def export(module: nn.Module, input_shape: Shape, path: Path, *, half: bool = Fa
     opset = [helper.make_opsetid("", _OPSET)]
     model = helper.make_model(graph, opset_imports=opset, ir_version=_FORMAT)
     onnx.checker.check_model(model, full_check=True)
-    partial = path.with_name(path.name + ".part")
-    partial.write_bytes(model.SerializeToString())
-    partial.replace(path)  # a file is whole or not there
+    write_whole(path, model.SerializeToString())
 
 
 class _Writer:

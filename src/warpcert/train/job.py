@@ -6,13 +6,14 @@ import hashlib
 import json
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import torch
 
+from warpcert.core.durable import write_whole
 from warpcert.data import open_shelf
 from warpcert.net import load_network
 from warpcert.train.deck import Deck, load_deck
@@ -46,10 +47,8 @@ def run_job(options: Options, place: Place, tell: Tell) -> Summary | None:
     lesson = Lesson(training, validation, options.learned, options.examined)
     module = prepare(options.arch, lesson.training, classes, options.seed).to(device)
     left = place.stop_after - (time.monotonic() - began)
-    for entry in train(module, lesson, options.recipe, place.out, eager=place.eager, seconds=left):
-        tell(entry)
-    log = Log(place.out / "log.jsonl").read()
-    if len(log) < options.epochs:
+    run = train(module, lesson, options.recipe, place.out, eager=place.eager, seconds=left)
+    if not _follow(run, tell):
         return None
     module.to(memory_format=torch.contiguous_format)  # type: ignore[call-overload]  # untyped
     save_weights(module, place.out / "weights.npz")
@@ -58,9 +57,19 @@ def run_job(options: Options, place: Place, tell: Tell) -> Summary | None:
     export(module.eval(), (shape[0], shape[1], shape[2]), path, half=True)
     test = load_deck(options.dataset, "test", place.root).to(device)
     summary = summarise(options, path, validation, test, device)
-    summary["seconds"] = log[-1].seconds
+    summary["seconds"] = Log(place.out / "log.jsonl").read()[-1].seconds
     write_json(place.out / "summary.json", summary)
     return summary
+
+
+def _follow(run: Generator[Entry, None, bool], tell: Tell) -> bool:
+    """Tell every epoch; whether the run is finished."""
+    while True:
+        try:
+            entry = next(run)
+        except StopIteration as end:
+            return bool(end.value)
+        tell(entry)
 
 
 def summarise(
@@ -120,7 +129,7 @@ def device_name(device: torch.device) -> str:
 
 
 def check_folder(folder: Path) -> None:
-    """Refuse a folder that cannot be made or written before anything is trained."""
+    """Refuse, before anything is trained, a folder that cannot be written or is another's."""
     probe = folder / ".probe"
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -128,10 +137,14 @@ def check_folder(folder: Path) -> None:
         probe.unlink()
     except OSError as error:
         raise ValueError(f"{folder} cannot be written ({error.strerror}): name another") from None
+    if (folder / "checkpoint.pt").exists():
+        return  # it says whose the folder is
+    for name in ("weights.npz", "network.onnx", "summary.json"):
+        if (folder / name).exists():
+            raise ValueError(f"{folder} has a {name} but no checkpoint.pt: name another folder")
 
 
 def write_json(path: Path, value: object) -> None:
     """A JSON file that is whole or not there."""
-    partial = path.with_name(path.name + ".part")
-    partial.write_text(json.dumps(value, indent=2, allow_nan=False) + "\n", encoding="utf-8")
-    partial.replace(path)
+    text = json.dumps(value, indent=2, allow_nan=False)
+    write_whole(path, f"{text}\n".encode())

@@ -6,6 +6,8 @@ import json
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from warpcert.core.durable import write_whole
+
 
 @dataclass(frozen=True)
 class Entry:
@@ -40,7 +42,7 @@ class Log:
         if not self.path.exists():
             return
         lines = self.path.read_text(encoding="utf-8").splitlines()[:epoch]
-        self.path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+        write_whole(self.path, "".join(f"{line}\n" for line in lines).encode())
 
     def add(self, entry: Entry) -> None:
         """Append an entry."""

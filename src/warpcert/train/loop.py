@@ -46,18 +46,18 @@ def train(
     *,
     eager: bool = False,
     seconds: float = math.inf,
-) -> Generator[Entry, None, None]:
+) -> Generator[Entry, None, bool]:
     """Train a network in place, on the device where it and the images are; an entry each epoch.
 
     The folder gets `log.jsonl` and `checkpoint.pt`; a run that was killed goes on from there when
     it is started again. One that would take more than ``seconds`` from now stops after an epoch,
-    with its checkpoint. Batches depend on the seed and the epoch alone, so that on a CPU an
-    interrupted run ends with the very weights of an unbroken one. ``eager``: on a GPU too, launch
-    kernel by kernel.
+    with its checkpoint; what is returned at last says whether it is finished. Batches depend on
+    the seed and the epoch alone, so that on a CPU an interrupted run ends with the very weights of
+    an unbroken one. ``eager``: on a GPU too, launch kernel by kernel.
     """
     deadline = time.monotonic() + seconds
     folder.mkdir(parents=True, exist_ok=True)
-    yield from _Run(module, lesson, recipe, folder, eager).epochs(deadline)
+    return (yield from _Run(module, lesson, recipe, folder, eager).epochs(deadline))
 
 
 class _Run:
@@ -80,7 +80,7 @@ class _Run:
         self.log = Log(folder / "log.jsonl")
         self.began = self.saved = time.monotonic()
 
-    def epochs(self, deadline: float) -> Iterator[Entry]:
+    def epochs(self, deadline: float) -> Generator[Entry, None, bool]:
         first, seconds = self.checkpoint.load(self.module, self.optimiser)
         self.began -= seconds
         self.log.rewind(first)
@@ -89,7 +89,7 @@ class _Run:
             start = time.monotonic()
             if start + longest > deadline:
                 self.save(epoch)
-                return
+                return False
             with fast_arithmetic(self.on_gpu):
                 loss = self.epoch(epoch)
                 entry = self.entry(epoch, loss)
@@ -98,6 +98,7 @@ class _Run:
                 self.save(epoch + 1)
             longest = max(longest, time.monotonic() - start)
             yield entry
+        return True
 
     def seconds(self) -> float:
         return time.monotonic() - self.began

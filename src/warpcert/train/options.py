@@ -162,7 +162,6 @@ class Place:
     device: str = "cpu"
     eager: bool = False
     stop_after: float = math.inf
-    plot: Path | None = None
 
     def __post_init__(self) -> None:
         if not self.stop_after > 0:
@@ -186,17 +185,16 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         add(flag, words, kind)
     parser.add_argument("--augment", action=argparse.BooleanOptionalAction, default=None)
     parser.add_argument("--out", type=Path, required=True, metavar="FOLDER", help=OUT_HELP)
-    parser.add_argument("--root", metavar="DATA", help="folder with the data sets")
+    parser.add_argument("--data", "--root", dest="root", metavar="DIR", help=DATA_HELP)
     parser.add_argument("--device", help="cpu or cuda [default: cuda where there is one]")
     parser.add_argument("--eager", action="store_true", help=EAGER_HELP)
     parser.add_argument("--stop-after", type=float, default=math.inf, help=STOP_HELP)
-    parser.add_argument("--plot", type=Path, metavar="PNG", help=PLOT_HELP)
 
 
 OUT_HELP = "for checkpoint, log, weights and network; the same command goes on with it"
 EAGER_HELP = "on a GPU, launch kernel by kernel instead of a recorded step"
 STOP_HELP = "seconds after which to stop with a checkpoint; the same command goes on"
-PLOT_HELP = "a picture of the log"
+DATA_HELP = "folder with whole data sets"
 
 HELP: tuple[tuple[str, str, type], ...] = (
     ("--eps", "L-inf radius to be judged by, such as 0.3 or 8/255", str),

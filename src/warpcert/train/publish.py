@@ -7,6 +7,7 @@ import json
 from collections.abc import Iterator
 from pathlib import Path
 
+from warpcert.core.durable import write_whole
 from warpcert.data.zoo import FOLDER, INDEX
 from warpcert.train.campaign import Campaign
 from warpcert.train.job import write_json
@@ -47,10 +48,7 @@ def publish(campaign: Campaign, folder: Path = FOLDER) -> Iterator[str]:
             content = (campaign.folder / entry.name / "network.onnx").read_bytes()
             if hashlib.sha256(content).hexdigest() != summary["sha256"]:
                 raise ValueError(f"{entry.name}: network.onnx is not the one that was examined")
-            target = folder / f"{entry.name}.onnx"
-            partial = target.with_name(target.name + ".part")
-            partial.write_bytes(content)
-            partial.replace(target)
+            write_whole(folder / f"{entry.name}.onnx", content)
         index[entry.name] = {"ships": entry.ships, **{key: summary[key] for key in KEPT}}
         yield f"{entry.name}: published"
     total = sum(known["bytes"] for known in index.values() if known["ships"])

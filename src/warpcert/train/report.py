@@ -19,12 +19,18 @@ def entry_line(entry: Entry) -> str:
 
 def summary_lines(summary: Mapping[str, Any]) -> list[str]:
     """A finished network: its test images certified / correct / all, threat by threat."""
+    return [
+        f"test, {threat}: certified / correct / all {counts_text(counts)}"
+        for threat, counts in test_counts(summary).items()
+    ]
+
+
+def test_counts(summary: Mapping[str, Any]) -> dict[str, Mapping[str, int]]:
+    """Counts of test images by threat, the one that the network is judged by first."""
     found = {summary["threat"]: summary["test"]}
     for delta, counts in summary["test_by_delta"].items():
         found.setdefault(f"Tinf, delta {delta}, gamma inf", counts)
-    return [
-        f"test, {threat}: certified / correct / all {counts_text(c)}" for threat, c in found.items()
-    ]
+    return found
 
 
 def counts_text(counts: Mapping[str, int]) -> str:
