@@ -28,6 +28,31 @@ def test_kappa_and_rate():
     assert schedule.rate(0.8) == pytest.approx(0.5)
 
 
+def test_beta_falls_as_the_box_grows():
+    schedule = Schedule(warm=0.2, full=0.6)
+    assert [schedule.beta(p) for p in (0, 0.2, 0.6, 1)] == [1, 1, 0, 0]
+    assert schedule.beta(0.4) == pytest.approx(0.5)
+
+
+def test_a_rate_in_steps():
+    schedule = Schedule(decay=0.5, shape="step")
+    found = [schedule.rate(p) for p in (0, 0.49, 0.5, 0.74, 0.75, 1)]
+    assert found == pytest.approx([1, 1, 0.2, 0.2, 0.04, 0.04])
+
+
+def test_a_cyclic_rate():
+    schedule = Schedule(shape="cyclic", lowest=1e-6)
+    assert [schedule.rate(p) for p in (0, 0.5, 1)] == pytest.approx([1e-6, 1, 1e-6])
+    assert schedule.rate(0.25) == pytest.approx(0.5, abs=1e-5)
+
+
+def test_more_misuse():
+    with pytest.raises(ValueError, match="schedule must be one of linear, step, cyclic"):
+        Schedule(shape="zigzag")
+    with pytest.raises(ValueError, match="lowest rate"):
+        Schedule(lowest=2.0)
+
+
 @pytest.mark.parametrize("wrong", [{"warm": 0.6}, {"full": 1.1}, {"decay": 1.0}])
 def test_misuse(wrong):
     with pytest.raises(ValueError, match="0 <= warm < full <= 1"):

@@ -50,8 +50,8 @@ def train(
     """Train a network in place, on the device where it and the images are; an entry each epoch.
 
     The folder gets `log.jsonl` and `checkpoint.pt`; a run that was killed goes on from there when
-    it is started again. One that would take more than ``seconds`` from now stops after an epoch,
-    with its checkpoint; what is returned at last says whether it is finished. Batches depend on
+    it is started again. One that would take more than ``seconds`` from now stops after an epoch
+    (at least one), with its checkpoint; what is returned at last says whether it is finished. Batches depend on
     the seed and the epoch alone, so that on a CPU an interrupted run ends with the very weights of
     an unbroken one. ``eager``: on a GPU too, launch kernel by kernel.
     """
@@ -87,7 +87,7 @@ class _Run:
         longest = 0.0
         for epoch in range(first, self.recipe.epochs):
             start = time.monotonic()
-            if start + longest > deadline:
+            if epoch > first and start + longest > deadline:
                 self.save(epoch)
                 return False
             with fast_arithmetic(self.on_gpu):
@@ -105,8 +105,7 @@ class _Run:
 
     def epoch(self, epoch: int) -> float:
         """One pass over the training images; the mean loss."""
-        generator = torch.Generator(self.lesson.training.labels.device)
-        generator.manual_seed(self.recipe.seed * 1_000_003 + epoch)
+        generator = self.generator(epoch)
         self.module.train()
         total = torch.zeros((), device=generator.device)
         for draw in self.draws(epoch, generator):
@@ -115,6 +114,11 @@ class _Run:
         if not math.isfinite(loss):
             raise ArithmeticError(f"training diverged in epoch {epoch}: lower the learning rate")
         return loss
+
+    def generator(self, epoch: int) -> torch.Generator:
+        """What is random in an epoch depends on the seed and its number alone."""
+        generator = torch.Generator(self.lesson.training.labels.device)
+        return generator.manual_seed(self.recipe.seed * 1_000_003 + epoch)
 
     def draws(self, epoch: int, generator: torch.Generator) -> Iterator[Draw]:
         """Whole batches in a random order; the few images left over wait for another epoch."""

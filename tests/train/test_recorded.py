@@ -1,0 +1,26 @@
+"""A recorded step does what the step does; only a GPU can say."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+import torch
+
+from warpcert.train import OBJECTIVES, Attack, Ball, Bending, Lesson, Recipe, prepare, train
+
+pytestmark = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
+
+
+@pytest.mark.parametrize("threat", [Ball(0.05), Bending(math.inf, 0.5)], ids=lambda t: t.title)
+@pytest.mark.parametrize("loss", OBJECTIVES)
+def test_recorded_and_eager_learn_the_same(deck, tmp_path, loss, threat):
+    on_gpu = deck.to("cuda")
+    lesson = Lesson(on_gpu.take(slice(0, 48)), on_gpu.take(slice(48, None)), threat)
+    recipe = Recipe(epochs=6, batch=16, loss=loss, attack=Attack(2, 0.5), regulariser=0.1)
+    found = []
+    for eager in (False, True):
+        module = prepare("ConvSmall", on_gpu, 3, seed=0).cuda()
+        folder = tmp_path / str(eager)
+        found.append([entry.loss for entry in train(module, lesson, recipe, folder, eager=eager)])
+    assert found[0] == pytest.approx(found[1], rel=0.02)
