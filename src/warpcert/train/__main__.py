@@ -24,8 +24,7 @@ class _Parser(argparse.ArgumentParser):
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Train a network and say what it is worth; 0, or 2 and one line after wrong use."""
-    parser = _Parser("python -m warpcert.train", description=main.__doc__)
-    add_options(parser)
+    parser = _parser()
     chosen = vars(parser.parse_args(arguments))
     chosen["device"] = chosen["device"] or ("cuda" if torch.cuda.is_available() else "cpu")
     try:
@@ -42,6 +41,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for line in summary_lines(summary):
         _say(line)
     return 0
+
+
+def read_options(words: Sequence[str]) -> Options:
+    """The options that the words of a command line say, without a folder."""
+    chosen = vars(_parser().parse_args([*words, "--out", "."]))
+    return Options(**{option.name: chosen[option.name] for option in fields(Options)})
+
+
+def _parser() -> _Parser:
+    parser = _Parser("python -m warpcert.train", description=main.__doc__)
+    add_options(parser)
+    return parser
 
 
 def _say(line: str) -> None:

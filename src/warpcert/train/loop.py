@@ -51,9 +51,9 @@ def train(
 
     The folder gets `log.jsonl` and `checkpoint.pt`; a run that was killed goes on from there when
     it is started again. One that would take more than ``seconds`` from now stops after an epoch
-    (at least one), with its checkpoint; what is returned at last says whether it is finished. Batches depend on
-    the seed and the epoch alone, so that on a CPU an interrupted run ends with the very weights of
-    an unbroken one. ``eager``: on a GPU too, launch kernel by kernel.
+    (at least one), with its checkpoint; what is returned at last says whether it is finished.
+    Batches depend on the seed and the epoch alone, so that on a CPU an interrupted run ends with
+    the very weights of an unbroken one. ``eager``: on a GPU too, launch kernel by kernel.
     """
     deadline = time.monotonic() + seconds
     folder.mkdir(parents=True, exist_ok=True)

@@ -58,6 +58,9 @@ def _entry(path: Path, name: str, values: dict[str, Any]) -> Entry:
     unknown = values.keys() - _OPTIONS
     if unknown:
         raise ValueError(f"{path}: {name} has no option {', '.join(sorted(unknown))}")
+    missing = [name for name in ("arch", "dataset", "epochs") if name not in values]
+    if missing:
+        raise ValueError(f"{path}: {name} needs {', '.join(missing)}")
     try:
         return Entry(name, Options(**values), ships)
     except (TypeError, ValueError) as error:
