@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import fields
 from enum import Enum
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -33,7 +34,7 @@ def few(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def run(call: Call, *more: str, words: str = WORDS):
+def run(call: Callable[..., Any], *more: str, words: str = WORDS) -> Any:
     return call(*words.split(), "--out", "out", *more)
 
 
@@ -89,11 +90,11 @@ def folder() -> dict[str, bytes]:
 @pytest.mark.parametrize(
     ("old", "new", "words"),
     [
-        ("ConvSmall", "ConvMed", "belongs to a run with other settings"),
-        ("--delta 0.3", "--eps 0.3", "belongs to a run with other settings"),
-        ("--batch 10", "--batch 10 --loss sabr", "belongs to a run with other settings"),
-        ("--batch 10", "--batch 10 --seed 1", "belongs to a run with other settings"),
-        ("--epochs 2", "--epochs 3", "belongs to a run with other settings"),
+        ("ConvSmall", "ConvMed", "(title 'ConvSmall, mnist, "),
+        ("--delta 0.3", "--eps 0.3", "delta 0.3, gamma inf, 12', not 'ConvSmall, mnist, L-inf"),
+        ("--batch 10", "--batch 10 --loss sabr", "other settings (loss 'ibp', not 'sabr'): repeat"),
+        ("--batch 10", "--batch 10 --seed 1", "other settings (seed 0, not 1): repeat those or"),
+        ("--epochs 2", "--epochs 3", "belongs to a run with other settings (epochs 2, not 3"),
     ],
 )
 def test_a_folder_of_another_run_is_left_alone(

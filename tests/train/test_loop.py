@@ -89,9 +89,11 @@ def test_dials_follow_the_schedule_step_by_step(lesson, tmp_path):
     assert dials[:, 2].tolist() == pytest.approx([m.beta for m in moments])
     assert dials[:, 3].tolist() == pytest.approx([m.rate / 4 for m in moments])
     draws = list(run.draws(1, run.generator(1)))
-    assert len({tuple(draw.moves.flatten().tolist()) for draw in draws}) == 3
-    assert len({tuple(draw.shifts.flatten().tolist()) for draw in draws}) == 3
-    assert all(draw.moves.abs().max() <= 1 for draw in draws)
+    moves = [draw.moves for draw in draws if draw.moves is not None]
+    shifts = [draw.shifts for draw in draws if draw.shifts is not None]
+    for found in (moves, shifts):
+        assert len({tuple(one.flatten().tolist()) for one in found}) == 3
+    assert all(one.abs().max() <= 1 for one in moves)
 
 
 def test_a_resumed_clock_goes_on(lesson, tmp_path, monkeypatch):

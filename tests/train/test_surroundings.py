@@ -98,6 +98,12 @@ def test_the_interval_of_a_proof_holds_the_box(images, threat):
     assert float((interval.upper - upper).max()) < 1e-9
 
 
+def test_titles():
+    assert Ball(0.3).title == "L-inf, eps 0.3" and Ball(8 / 255).title == "L-inf, eps 8/255"
+    assert Ball(0.1234567).title == "L-inf, eps 0.123457"
+    assert Bending("2", 0.5).title == "T2, delta 0.5, gamma inf"
+
+
 def test_misuse():
     for norm, delta in ((3, 0.5), (2, -1.0), (2, math.nan)):
         with pytest.raises(ValueError, match=r"(norm|delta) must be"):

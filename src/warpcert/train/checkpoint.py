@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import pickle
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -43,9 +44,10 @@ class Checkpoint:
         if not self.path.exists():
             return 0, 0.0
         state = self._read(next(module.parameters()).device)
-        if state["recipe"] != asdict(self.recipe):
+        others = list(_differences(state["recipe"], asdict(self.recipe)))
+        if others:
             raise ValueError(
-                f"{self.path} belongs to a run with other settings, {state['recipe']}: "
+                f"{self.path} belongs to a run with other settings ({'; '.join(others)}): "
                 "repeat those or name another folder"
             )
         try:
@@ -67,3 +69,13 @@ class Checkpoint:
         if not isinstance(state, dict) or not {"recipe", "module", "epoch"} <= state.keys():
             raise ValueError(f"{self.path} is not a checkpoint: remove it to begin again")
         return state
+
+
+def _differences(old: dict[str, Any], new: dict[str, Any]) -> Iterator[str]:
+    """In words, where two recipes do not agree."""
+    for name in [*new, *(old.keys() - new.keys())]:
+        one, other = old.get(name), new.get(name)
+        if isinstance(one, dict) and isinstance(other, dict):
+            yield from _differences(one, other)
+        elif one != other:
+            yield f"{name} {one!r}, not {other!r}"

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from fractions import Fraction
+from typing import Literal
 
 import torch
 import torch.nn.functional as F
@@ -92,14 +94,14 @@ class Ball(Surroundings):
 
     @property
     def title(self) -> str:
-        return f"L-inf, eps {self.radius:.6g}"
+        return f"L-inf, eps {_written(self.radius)}"
 
 
 @dataclass(frozen=True)
 class Bending(Surroundings):
     """Images bent by fields of norm at most ``delta`` at every pixel, neighbours free."""
 
-    norm: float
+    norm: float | Literal["1", "2", "inf"]
     delta: float
 
     def __post_init__(self) -> None:
@@ -125,18 +127,24 @@ class Bending(Surroundings):
         return (len(images), *images.shape[2:], 2)
 
     def limit(self, moves: Tensor) -> Tensor:
-        return shorten(moves, self.norm, 1.0)
+        return shorten(moves, float(self.norm), 1.0)
 
     def member(self, images: Tensor, moves: Tensor, strength: float | Tensor = 1.0) -> Tensor:
         return warp(images, moves * (self.delta * strength))
 
     @property
     def title(self) -> str:
-        return f"T{self.norm:g}, delta {self.delta:g}, gamma inf"
+        return f"T{float(self.norm):g}, delta {self.delta:g}, gamma inf"
 
     @property
     def recordable(self) -> bool:
         return self.norm == math.inf
+
+
+def _written(radius: float) -> str:
+    """A radius as people write it: 0.3, 8/255."""
+    text, levels = f"{radius:g}", Fraction(radius).limit_denominator(255)
+    return f"{levels}" if len(text) > 6 and float(levels) == radius else text
 
 
 def _extremes(images: Tensor, delta: float, strength: float | Tensor) -> Ends:

@@ -15,10 +15,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NoReturn
 
+from warpcert.data import ZOO
 from warpcert.train.campaign import Campaign
 from warpcert.train.plan import Entry, read_plan
 from warpcert.train.publish import publish
 from warpcert.train.report import counts_text
+from warpcert.train.table import write_table
 
 
 class _Parser(argparse.ArgumentParser):
@@ -29,34 +31,54 @@ class _Parser(argparse.ArgumentParser):
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Train the networks of a plan, list what is there, publish what is finished; 0 or 2."""
+    """Train the networks of a plan, list what is there, publish what is finished."""
     parser = _Parser("python -m warpcert.train.zoo", description=main.__doc__)
-    parser.add_argument("work", choices=["train", "rows", "publish"], metavar="WORK")
-    parser.add_argument("plan", type=Path, metavar="PLAN.toml")
-    parser.add_argument("--out", type=Path, required=True, metavar="FOLDER")
-    parser.add_argument("--only", metavar="NAMES", help="with commas; a * stands for anything")
-    parser.add_argument("--parallel", type=int, default=1, metavar="N", help="runs at a time")
-    parser.add_argument("--stop-after", type=float, default=math.inf, metavar="SECONDS")
-    parser.add_argument("--root", metavar="DATA")
-    parser.add_argument("--device")
-    parser.add_argument("--eager", action="store_true")
+    works = parser.add_subparsers(dest="work", metavar="WORK", required=True)
+    for name, words in WORKS.items():
+        work = works.add_parser(name, help=words)
+        work.add_argument("plan", type=Path, metavar="PLAN.toml")
+        work.add_argument("--out", type=Path, required=True, metavar="FOLDER")
+        work.add_argument("--only", metavar="NAMES", help="with commas; a * stands for anything")
+        if name == "train":
+            _add_training(work)
+    table = works.add_parser("table", help="write the tables of the zoo into a page")
+    table.add_argument("page", type=Path, metavar="PAGE.md")
     chosen = parser.parse_args(arguments)
     try:
-        entries = _select(list(read_plan(chosen.plan).values()), chosen.only)
-        if chosen.parallel < 1:
-            raise ValueError(f"--parallel must be at least 1, got {chosen.parallel}")
-        more = ["--eager"] if chosen.eager else []
-        for flag in ("root", "device"):
-            if getattr(chosen, flag):
-                more += [f"--{flag}", getattr(chosen, flag)]
-        campaign = Campaign(entries, chosen.out, more)
-        {"train": _train, "rows": _rows, "publish": _publish}[chosen.work](campaign, chosen)
+        {"train": _train, "rows": _rows, "publish": _publish, "table": _table}[chosen.work](chosen)
     except (ValueError, OSError) as error:
         parser.error(" ".join(str(error).split()))
     return 0
 
 
-def _train(campaign: Campaign, chosen: argparse.Namespace) -> None:
+WORKS = {
+    "train": "train what is not finished",
+    "rows": "print a line of JSON for every run",
+    "publish": "put the finished networks into the package",
+}
+
+
+def _add_training(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--parallel", type=int, default=1, metavar="N", help="runs at a time")
+    parser.add_argument("--stop-after", type=float, default=math.inf, metavar="SECONDS")
+    parser.add_argument("--data", "--root", dest="root", metavar="DIR")
+    parser.add_argument("--device")
+    parser.add_argument("--eager", action="store_true")
+
+
+def _campaign(chosen: argparse.Namespace, more: Sequence[str] = ()) -> Campaign:
+    entries = _select(list(read_plan(chosen.plan).values()), chosen.only)
+    return Campaign(entries, chosen.out, more)
+
+
+def _train(chosen: argparse.Namespace) -> None:
+    if chosen.parallel < 1:
+        raise ValueError(f"--parallel must be at least 1, got {chosen.parallel}")
+    more = ["--eager"] if chosen.eager else []
+    for flag in ("root", "device"):
+        if getattr(chosen, flag):
+            more += [f"--{flag}", getattr(chosen, flag)]
+    campaign = _campaign(chosen, more)
     campaign.run(chosen.parallel, chosen.stop_after, _say)
     for row in campaign.rows():
         if "test" in row:
@@ -66,14 +88,18 @@ def _train(campaign: Campaign, chosen: argparse.Namespace) -> None:
             _say(f"{row['name']}: {row['state']}")
 
 
-def _rows(campaign: Campaign, _: argparse.Namespace) -> None:
-    for row in campaign.rows():
+def _rows(chosen: argparse.Namespace) -> None:
+    for row in _campaign(chosen).rows():
         _say(json.dumps(row, allow_nan=False))
 
 
-def _publish(campaign: Campaign, _: argparse.Namespace) -> None:
-    for line in publish(campaign):
+def _publish(chosen: argparse.Namespace) -> None:
+    for line in publish(_campaign(chosen)):
         _say(line)
+
+
+def _table(chosen: argparse.Namespace) -> None:
+    write_table(chosen.page, ZOO)
 
 
 def _select(entries: list[Entry], only: str | None) -> list[Entry]:
