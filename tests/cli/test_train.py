@@ -6,6 +6,9 @@ import argparse
 import errno
 import inspect
 import json
+import os
+import shutil
+import stat
 from collections.abc import Callable
 from dataclasses import fields
 from enum import Enum
@@ -18,7 +21,7 @@ from tests.cli.conftest import Call
 from tests.train.conftest import make_deck
 from warpcert.cli.train import Loss, Rates, train
 from warpcert.train import ARCHITECTURES, OBJECTIVES
-from warpcert.train.options import Options, Place, add_options
+from warpcert.train.options import Options, Place, add_options, flag_of
 from warpcert.train.schedule import SHAPES
 
 WORDS = "train ConvSmall mnist --delta 0.3 --epochs 2 --batch 10 --validation 12 --device cpu"
@@ -124,27 +127,38 @@ def test_a_damaged_checkpoint_is_left_alone(refusal: Callable[..., str]) -> None
 
 
 @pytest.mark.usefixtures("few")
-def test_a_full_disk(
-    call: Call, refusal: Callable[..., str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    assert run(call, "--stop-after", "0.001").code == 0
-    before = folder()
+def test_a_full_disk(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whichever file it hits: log, checkpoint, weights, network, summary."""
+    assert run(call, "--stop-after", "0.001", "--plot", "p.png").code == 0
+    Path("out").rename("begun")
+    sync = os.fsync
+    for file in range(5):
+        shutil.copytree("begun", "out")
+        before = folder()
+        synced: list[int] = []
 
-    def full(handle: int) -> None:
-        raise OSError(errno.ENOSPC, "No space left on device")
+        def full(handle: int, synced: list[int] = synced, file: int = file) -> None:
+            if stat.S_ISREG(os.fstat(handle).st_mode):
+                synced.append(handle)
+                if len(synced) > file:
+                    raise OSError(errno.ENOSPC, "No space left on device")
+            sync(handle)
 
-    with monkeypatch.context() as patch:
-        patch.setattr("os.fsync", full)
-        answer = run(call)
-    assert answer.code == 2
-    last = answer.err.splitlines()[-1]
-    assert last == (
-        "warpcert: cannot write to out (No space left on device): make room, then go on"
-    )
-    after = folder()
-    assert after["out/checkpoint.pt"] == before["out/checkpoint.pt"]
-    assert set(after) == set(before)  # no half of a file either
-    assert run(call).code == 0
+        with monkeypatch.context() as patch:
+            patch.setattr("os.fsync", full)
+            answer = run(call)
+        assert (answer.code, answer.out) == (2, "")
+        assert answer.err.splitlines()[-1] == (
+            "warpcert: cannot write to out (No space left on device): make room, then go on"
+        )
+        after = folder()
+        written = ("log.jsonl", "checkpoint.pt", "weights.npz", "network.onnx", "summary.json")
+        for name in written[file:]:  # not even a half of it
+            if name != "log.jsonl":
+                assert after.get(f"out/{name}") == before.get(f"out/{name}")
+        assert set(after) <= {f"out/{name}" for name in written}
+        assert run(call).code == 0
+        shutil.rmtree("out")
 
 
 @pytest.mark.usefixtures("few")
@@ -190,11 +204,10 @@ def test_both_commands_have_the_same_options() -> None:
         default = parameter.default
         shown[name] = default.value if isinstance(default, Enum) else default
     for option in fields(Options):
-        assert option.name in plain and option.name in shown
-        if option.default is not inspect.Parameter.empty and option.name not in (
-            "arch", "dataset", "epochs"
-        ):  # fmt: skip
-            assert plain[option.name] == shown[option.name] == option.default, option.name
+        name = flag_of(option.name).replace("-", "_")
+        assert option.name in plain and name in shown
+        if option.name not in ("arch", "dataset", "epochs"):
+            assert plain[option.name] == shown[name] == option.default, name
     assert {option.name for option in fields(Place)} - {"root"} <= shown.keys() | {"data"}
 
 

@@ -20,11 +20,14 @@ from warpcert.train import (
     Moment,
     Recipe,
     Schedule,
+    Trace,
     examine,
+    linear_reach,
     measure_accuracy,
     prepare,
     robust_loss,
     train,
+    worst_logits,
 )
 from warpcert.train.export import export
 from warpcert.train.objective import shrink
@@ -63,7 +66,7 @@ def test_gradients_reach_every_weight(digits, name, threat):
         assert any(p.grad is not None and bool(p.grad.any()) for p in module.parameters())
 
 
-STEADY = Schedule(warm=0.0, full=1e-9, decay=0.9)  # the same loss from first to last
+STEADY = Schedule(warm=0.0, full=0.0, decay=0.9)  # the same loss from first to last
 
 
 @pytest.fixture(scope="module")
@@ -111,6 +114,20 @@ def test_plain_and_ibp_are_known(digits, module):
     torch.testing.assert_close(OBJECTIVES["plain"]()(module, some, threat, NOW), clean)
     known = robust_loss(module, some.images, threat(some.images, 0.5), some.labels, 0.25).total
     torch.testing.assert_close(OBJECTIVES["ibp"]()(module, some, threat, NOW), known)
+
+
+def test_crown_ibp_is_known(digits, module):
+    threat = THREATS[1]
+    some = batch(digits, threat)
+    trace = Trace()
+    scores, reach = worst_logits(module, some.images, *threat(some.images, 0.5), some.labels, trace)
+    linear = linear_reach(module, trace, some.labels)
+    for beta in (0.0, 0.25, 1.0):
+        now = Moment(strength=0.5, kappa=0.25, beta=beta, rate=1e-3)
+        bound = F.cross_entropy(beta * linear + (1 - beta) * reach, some.labels)
+        known = 0.25 * F.cross_entropy(scores, some.labels) + 0.75 * bound
+        torch.testing.assert_close(OBJECTIVES["crown-ibp"]()(module, some, threat, now), known)
+    assert not torch.allclose(linear, reach)
 
 
 @pytest.mark.parametrize("threat", THREATS, ids=lambda t: t.title)

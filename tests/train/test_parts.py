@@ -17,6 +17,7 @@ from warpcert.train import (
     robust_loss,
 )
 from warpcert.train.augment import MARGIN, augment, draw_shifts
+from warpcert.train.job import split
 from warpcert.train.normalise import Normalise
 from warpcert.train.residual import Residual
 
@@ -115,6 +116,19 @@ def test_prepared_networks_depend_on_the_seed_alone(deck):
     normed = one[0](deck.floats())
     assert float(normed.mean()) == pytest.approx(0, abs=1e-5)
     assert float(normed.std()) == pytest.approx(1, abs=1e-5)
+
+
+def test_validation_images_are_never_trained_on():
+    images = torch.arange(200, dtype=torch.uint8).reshape(200, 1, 1, 1)
+    deck = Deck(images, torch.arange(200))
+    training, validation = split(deck, 50)
+    assert len(training) == 150 and len(validation) == 50
+    together = training.labels.tolist() + validation.labels.tolist()
+    assert sorted(together) == list(range(200)) and together != list(range(200))
+    assert split(deck, 50)[1].labels.equal(validation.labels)  # always the same ones
+    for wrong in (0, 200):
+        with pytest.raises(ValueError, match=f"between 1 and 199, got {wrong}"):
+            split(deck, wrong)
 
 
 def test_a_deck_of_floats_is_refused():

@@ -91,7 +91,7 @@ DecayOption = Annotated[
     typer.Option("--decay", metavar="NUMBER", help="From this part of the run on the rate falls."),
 ]
 LowestOption = Annotated[
-    float, typer.Option("--lowest", metavar="NUMBER", help="A cyclic rate's ends.")
+    str, typer.Option("--lowest", metavar="NUMBER", help="A cyclic rate's ends.")
 ]
 WarmOption = Annotated[
     float | None,
@@ -160,7 +160,7 @@ def train(
     rate: RateOption = 1e-3,
     schedule: ScheduleOption = Rates.LINEAR,
     decay: DecayOption = 0.6,
-    lowest: LowestOption = 1e-8,
+    lowest: LowestOption = "1e-8",
     warm: WarmOption = None,
     ramp: RampOption = None,
     kappa: KappaOption = 0.5,
@@ -195,10 +195,10 @@ def train(
             arch=arch,
             dataset=dataset,
             epochs=epochs,
-            eps=eps,
+            radius=eps,
             delta=delta,
             norm=norm.value,
-            train_eps=train_eps,
+            train_radius=train_eps,
             train_delta=train_delta,
             loss=loss.value,
             batch=batch,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import math
 import shlex
+from collections.abc import Callable
 from dataclasses import dataclass, fields
 from fractions import Fraction
 from pathlib import Path
@@ -20,29 +21,31 @@ from warpcert.train.surroundings import Ball, Bending, Surroundings
 PHOTOS = frozenset({"cifar10"})
 """Data sets that are augmented unless told otherwise: a mirrored digit is another digit."""
 
-_SUDDEN = 1e-6  # a ramp of 0 epochs, as a schedule wants it
 
 NORMS = {"1": 1.0, "2": 2.0, "inf": math.inf}
 
 
 @dataclass(frozen=True)
 class Options:
-    """One run; the threat is ``eps`` (an L-inf ball) or ``delta`` (bending, in ``norm``)."""
+    """One run; the threat is ``radius`` (an L-inf ball) or ``delta`` (bending, in ``norm``).
+
+    Numbers that may be fractions are text. On the command line a radius is called eps.
+    """
 
     arch: str
     dataset: str
     epochs: int
-    eps: str | None = None
+    radius: str | None = None
     delta: str | None = None
     norm: str = "inf"
-    train_eps: str | None = None
+    train_radius: str | None = None
     train_delta: str | None = None
     loss: str = "ibp"
     batch: int = 256
     rate: float = 1e-3
     schedule: str = "linear"
     decay: float = 0.6
-    lowest: float = 1e-8
+    lowest: str = "1e-8"
     warm: float | None = None
     ramp: float | None = None
     kappa: float = 0.5
@@ -63,9 +66,9 @@ class Options:
         if self.dataset not in DATASETS:
             names = ", ".join(DATASETS)
             raise ValueError(f"no data set is named {self.dataset!r}: use one of {names}")
-        if (self.eps is None) == (self.delta is None):
+        if (self.radius is None) == (self.delta is None):
             raise ValueError("give either --eps (an L-inf ball) or --delta (bending)")
-        if self.eps is None and self.train_eps is not None:
+        if self.radius is None and self.train_radius is not None:
             raise ValueError("--train-eps goes with --eps, --train-delta with --delta")
         if self.delta is None and self.train_delta is not None:
             raise ValueError("--train-delta goes with --delta, --train-eps with --eps")
@@ -76,12 +79,12 @@ class Options:
     @property
     def examined(self) -> Surroundings:
         """The threat that the network is judged by."""
-        return self._threat(self.eps, self.delta)
+        return self._threat(self.radius, self.delta)
 
     @property
     def learned(self) -> Surroundings:
         """The threat that it is trained against."""
-        return self._threat(self.train_eps or self.eps, self.train_delta or self.delta)
+        return self._threat(self.train_radius or self.radius, self.train_delta or self.delta)
 
     def _threat(self, eps: str | None, delta: str | None) -> Surroundings:
         if eps is not None:
@@ -95,14 +98,14 @@ class Options:
             raise ValueError(f"epochs must be at least 1, got {self.epochs}")
         usual = Schedule()
         warm = usual.warm if self.warm is None else self.warm / self.epochs
-        full = usual.full if self.ramp is None else warm + max(self.ramp, _SUDDEN) / self.epochs
+        full = usual.full if self.ramp is None else warm + self.ramp / self.epochs
         schedule = Schedule(
             warm=warm,
             full=full,
             decay=self.decay,
             last_kappa=self.kappa,
             shape=self.schedule,
-            lowest=min(1.0, self.lowest / self.rate) if self.rate > 0 else 0.0,
+            lowest=number("--lowest", self.lowest, self.rate) / self.rate if self.rate > 0 else 0.0,
         )
         augmented = self.dataset in PHOTOS if self.augment is None else self.augment
         return Recipe(
@@ -129,7 +132,7 @@ class Options:
             value = getattr(self, option.name)
             if value == option.default:
                 continue
-            flag = option.name.replace("_", "-")
+            flag = flag_of(option.name)
             if isinstance(value, bool):
                 words.append(f"--{flag}" if value else f"--no-{flag}")
             else:
@@ -140,6 +143,11 @@ class Options:
     def command(self) -> str:
         """The command line that says the same, without folders and devices."""
         return shlex.join(["warpcert", "train", *self.words])
+
+
+def flag_of(name: str) -> str:
+    """What an option is called on the command line."""
+    return name.replace("radius", "eps").replace("_", "-")
 
 
 def number(name: str, text: str, most: float) -> float:
@@ -172,11 +180,11 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     """All of `Options` and `Place`."""
     defaults = {option.name: option.default for option in fields(Options)}
 
-    def add(flag: str, words: str, kind: type = str, **more: object) -> None:
-        name = flag.lstrip("-").replace("-", "_")
-        shown = defaults.get(name)
+    def add(flag: str, words: str, kind: Callable[[str], object]) -> None:
+        (name,) = (name for name in defaults if f"--{flag_of(name)}" == flag)
+        shown = defaults[name]
         hint = "" if shown is None else f" [default: {shown}]"
-        parser.add_argument(flag, type=kind, default=shown, help=words + hint, **more)  # type: ignore[arg-type]
+        parser.add_argument(flag, dest=name, type=kind, default=shown, help=words + hint)
 
     parser.add_argument("arch", metavar="ARCH", help=", ".join(ARCHITECTURES))
     parser.add_argument("dataset", metavar="DATASET", help=", ".join(DATASETS))
@@ -196,7 +204,7 @@ EAGER_HELP = "on a GPU, launch kernel by kernel instead of a recorded step"
 STOP_HELP = "seconds after which to stop with a checkpoint; the same command goes on"
 DATA_HELP = "folder with whole data sets"
 
-HELP: tuple[tuple[str, str, type], ...] = (
+HELP: tuple[tuple[str, str, Callable[[str], object]], ...] = (
     ("--eps", "L-inf radius to be judged by, such as 0.3 or 8/255", str),
     ("--delta", "longest displacement to be judged by, in pixels", str),
     ("--norm", "of a displacement: 1, 2 or inf", str),
@@ -207,7 +215,7 @@ HELP: tuple[tuple[str, str, type], ...] = (
     ("--rate", "Adam's learning rate", float),
     ("--schedule", f"of the rate: {', '.join(SHAPES)}", str),
     ("--decay", "from which part of the run on the rate falls", float),
-    ("--lowest", "rate at both ends of a cyclic schedule", float),
+    ("--lowest", "rate at both ends of a cyclic schedule", str),
     ("--warm", "epochs before the box begins to grow", float),
     ("--ramp", "epochs in which it grows", float),
     ("--kappa", "weight of images, clean or attacked, at last", float),

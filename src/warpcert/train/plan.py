@@ -9,9 +9,10 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
-from warpcert.train.options import Options
+from warpcert.train.options import Options, flag_of
 
-_OPTIONS = frozenset(option.name for option in fields(Options))
+_OPTIONS = {flag_of(option.name).replace("-", "_"): option.name for option in fields(Options)}
+"""The options as a plan writes them: as on the command line, but with underscores."""
 
 
 @dataclass(frozen=True)
@@ -55,14 +56,16 @@ def read_plan(path: Path) -> dict[str, Entry]:
 
 def _entry(path: Path, name: str, values: dict[str, Any]) -> Entry:
     ships = bool(values.pop("ships", True))
-    unknown = values.keys() - _OPTIONS
+    unknown = values.keys() - _OPTIONS.keys()
     if unknown:
         raise ValueError(f"{path}: {name} has no option {', '.join(sorted(unknown))}")
     missing = [name for name in ("arch", "dataset", "epochs") if name not in values]
     if missing:
         raise ValueError(f"{path}: {name} needs {', '.join(missing)}")
     try:
-        return Entry(name, Options(**values), ships)
+        return Entry(
+            name, Options(**{_OPTIONS[key]: value for key, value in values.items()}), ships
+        )
     except (TypeError, ValueError) as error:
         raise ValueError(f"{path}: {name}: {error}") from None
 

@@ -12,7 +12,7 @@ from warpcert.train.normalise import Normalise
 from warpcert.train.trace import Trace
 
 _GOAL = 0.5  # ratios below this are punished
-_TINY = 1e-12
+_TINY = torch.finfo(torch.float32).tiny  # 0 / 0 is 0
 
 
 def penalty(trace: Trace) -> Tensor:

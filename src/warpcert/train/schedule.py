@@ -30,9 +30,9 @@ class Schedule:
     lowest: float = 0.0
 
     def __post_init__(self) -> None:
-        if not 0 <= self.warm < self.full <= 1 or not 0 <= self.decay < 1:
+        if not 0 <= self.warm <= self.full <= 1 or not 0 <= self.decay < 1:
             raise ValueError(
-                "a schedule needs 0 <= warm < full <= 1 and 0 <= decay < 1, "
+                "a schedule needs 0 <= warm <= full <= 1 and 0 <= decay < 1, "
                 f"got {self.warm:g}, {self.full:g}, {self.decay:g}"
             )
         if not 0 <= self.last_kappa <= 1:
@@ -69,8 +69,12 @@ class Schedule:
         return SHAPES[self.shape](self, progress)
 
     def _ramp(self, progress: float) -> float:
-        """0 until `warm`, 1 from `full` on, a line between them."""
-        return min(1.0, max(0.0, (progress - self.warm) / (self.full - self.warm)))
+        """0 until `warm`, 1 from `full` on, a line between them; the two may be one."""
+        if progress >= self.full:
+            return 1.0
+        if progress <= self.warm:
+            return 0.0
+        return (progress - self.warm) / (self.full - self.warm)
 
 
 def _linear(schedule: Schedule, progress: float) -> float:
