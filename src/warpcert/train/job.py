@@ -50,6 +50,9 @@ def run_job(options: Options, place: Place, tell: Tell) -> Summary | None:
     run = train(module, lesson, options.recipe, place.out, eager=place.eager, seconds=left)
     if not _follow(run, tell):
         return None
+    kept = _kept(options, place.out)
+    if kept is not None:
+        return kept
     module.to(memory_format=torch.contiguous_format)  # type: ignore[call-overload]  # untyped
     save_weights(module, place.out / "weights.npz")
     path = place.out / "network.onnx"
@@ -60,6 +63,17 @@ def run_job(options: Options, place: Place, tell: Tell) -> Summary | None:
     summary["seconds"] = Log(place.out / "log.jsonl").read()[-1].seconds
     write_json(place.out / "summary.json", summary)
     return summary
+
+
+def _kept(options: Options, folder: Path) -> Summary | None:
+    """The summary that an earlier call has written for this network, if both are whole."""
+    try:
+        found: Summary = json.loads((folder / "summary.json").read_text(encoding="utf-8"))
+        content = (folder / "network.onnx").read_bytes()
+    except OSError:
+        return None
+    same = found["command"] == options.command
+    return found if same and found["sha256"] == hashlib.sha256(content).hexdigest() else None
 
 
 def _follow(run: Generator[Entry, None, bool], tell: Tell) -> bool:
