@@ -47,7 +47,9 @@ def test_a_run(call: Call) -> None:
     assert answer.code == 0
     said = answer.err.splitlines()
     assert len(said) == 2 and said[0].startswith("warpcert: epoch 1/2: loss ")
-    assert "certified / correct / all validation images" in said[1] and "; 0 s left" in said[1]
+    assert (
+        "certified / correct / all " in said[1] and " / 12;" in said[1] and "; 0 s left" in said[1]
+    )
     heading, *rows, note, last = answer.out.splitlines()
     assert heading.split() == ["threat", "certified", "/", "correct", "/", "all"]
     assert [row.split("gamma")[0].strip() for row in rows] == [

@@ -17,7 +17,7 @@ Tell = Callable[["Entry"], None]
 
 @contextmanager
 def show_epochs(total: int) -> Iterator[Tell]:
-    """A bar on a terminal, elsewhere a line for each epoch."""
+    """A bar on a terminal, elsewhere a line for each epoch; counts are of validation images."""
     if sys.stderr is None or not sys.stderr.isatty():
         yield lambda entry: print(f"warpcert: {_line(entry, total)}", file=sys.stderr, flush=True)
         return
@@ -38,7 +38,5 @@ def show_epochs(total: int) -> Iterator[Tell]:
 def _line(entry: Entry, total: int) -> str:
     done = entry.epoch + 1
     left = write_time(entry.seconds / done * (total - done))
-    return (
-        f"epoch {done}/{total}: loss {entry.loss:.4f}, certified / correct / all validation images "
-        f"{entry.certified} / {entry.correct} / {entry.all}; {left} left"
-    )
+    counts = f"{entry.certified} / {entry.correct} / {entry.all}"
+    return f"epoch {done}/{total}: loss {entry.loss:.3f}, certified / correct / all {counts}; {left} left"
