@@ -38,5 +38,5 @@ def show_epochs(total: int) -> Iterator[Tell]:
 def _line(entry: Entry, total: int) -> str:
     done = entry.epoch + 1
     left = write_time(entry.seconds / done * (total - done))
-    counts = f"{entry.certified} / {entry.correct} / {entry.all}"
-    return f"epoch {done}/{total}: loss {entry.loss:.3f}, certified / correct / all {counts}; {left} left"
+    counts = f"certified / correct / all {entry.certified} / {entry.correct} / {entry.all}"
+    return f"epoch {done}/{total}: loss {entry.loss:.3f}, {counts}; {left} left"
