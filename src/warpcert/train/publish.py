@@ -6,22 +6,18 @@ import hashlib
 import json
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 from warpcert.core.durable import write_whole
 from warpcert.data.zoo import FOLDER, INDEX
 from warpcert.train.campaign import Campaign
 from warpcert.train.job import write_json
+from warpcert.train.plan import Entry
 
 LIMIT = 40_000_000
 """Bytes that all networks which come with the package may have together."""
 
 KEPT = (
-    "dataset",
-    "architecture",
-    "training",
-    "trained_for",
-    "threat",
-    "command",
     "bytes",
     "sha256",
     "made_on",
@@ -49,10 +45,24 @@ def publish(campaign: Campaign, folder: Path = FOLDER) -> Iterator[str]:
             if hashlib.sha256(content).hexdigest() != summary["sha256"]:
                 raise ValueError(f"{entry.name}: network.onnx is not the one that was examined")
             write_whole(folder / f"{entry.name}.onnx", content)
-        index[entry.name] = {"ships": entry.ships, **{key: summary[key] for key in KEPT}}
+        index[entry.name] = _known(entry) | {key: summary[key] for key in KEPT}
         yield f"{entry.name}: published"
     total = sum(known["bytes"] for known in index.values() if known["ships"])
     if total > LIMIT:
         raise ValueError(f"the networks that ship have {total} bytes, at most {LIMIT} may")
     write_json(path, index)
     yield f"{total} bytes ship"
+
+
+def _known(entry: Entry) -> dict[str, Any]:
+    """What the options say; the summary was made by the same ones."""
+    options = entry.options
+    return {
+        "ships": entry.ships,
+        "dataset": options.dataset,
+        "architecture": options.arch,
+        "training": options.loss,
+        "trained_for": options.learned.title,
+        "threat": options.examined.title,
+        "command": options.command,
+    }
