@@ -29,10 +29,11 @@ def examine(
     for start in range(0, len(deck), batch):
         part = deck.take(slice(start, start + batch))
         images = part.floats()
-        right = network(images.to(torch.float64)).argmax(1) == part.labels
-        rows = margin_rows(part.labels, network.classes)
-        margins = IntervalPropagation()(network, Box(surroundings.interval(images)), rows).margins
-        proved = (margins > 0).all(1)
-        correct += int(right.sum())
-        certified += int((right & proved).sum())
+        right = part.take(network(images.to(torch.float64)).argmax(1) == part.labels)
+        correct += len(right)
+        if len(right):
+            box = Box(surroundings.interval(right.floats()))
+            rows = margin_rows(right.labels, network.classes)
+            margins = IntervalPropagation()(network, box, rows).margins
+            certified += int((margins > 0).all(1).sum())
     return Accuracy(certified, correct, len(deck))
