@@ -18,7 +18,17 @@ PROJECT = Path(__file__).parents[2] / "pyproject.toml"
 def test_the_commands_are_listed(call: Call, words: str) -> None:
     answer = call(*words.split())
     assert (answer.code, answer.err) == (0, "")
-    for command in ("attack", "bounds", "certify", "data", "demo", "merge", "nets", "report"):
+    for command in (
+        "attack",
+        "bounds",
+        "certify",
+        "data",
+        "demo",
+        "merge",
+        "nets",
+        "report",
+        "train",
+    ):
         assert re.search(rf"^  {command} +\w.*\.$", answer.out, flags=re.MULTILINE)
 
 

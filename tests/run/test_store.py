@@ -16,8 +16,8 @@ import torch
 
 import warpcert as wc
 from tests.run import tiny
+from warpcert.core import durable as durable_module
 from warpcert.run import Row, Store, StoreError, Witness, read_results
-from warpcert.run import durable as durable_module
 from warpcert.run.results import task_path
 
 TASK = tiny.task()

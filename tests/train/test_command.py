@@ -8,14 +8,16 @@ import numpy as np
 import pytest
 import torch
 
+import warpcert as wc
 from warpcert.train import __main__ as command
 from warpcert.train import build, load_weights
+from warpcert.train.options import number
 
 
 @pytest.fixture
 def few(monkeypatch, deck):
     """Sixty images in place of a data set."""
-    monkeypatch.setattr(command, "load_deck", lambda dataset, split, root: deck)
+    monkeypatch.setattr("warpcert.train.job.load_deck", lambda dataset, split, root: deck)
 
 
 def arguments(tmp_path, *more):
@@ -28,16 +30,24 @@ def arguments(tmp_path, *more):
 def test_a_run(tmp_path, capsys, deck):
     assert command.main(arguments(tmp_path)) == 0
     said = capsys.readouterr().out.splitlines()
-    assert len(said) == 3 and said[-1].startswith("test: ") and "eps 0.1" in said[-1]
+    assert len(said) == 2 + 6
     lines = (tmp_path / "out" / "log.jsonl").read_text().splitlines()
     assert [json.loads(line)["epoch"] for line in lines] == [0, 1]
     path = tmp_path / "out" / "weights.npz"
     with np.load(path, allow_pickle=False) as arrays:
         assert {arrays[name].dtype for name in arrays.files} == {np.dtype(np.float32)}
-    module = build("ConvSmall", (1, 28, 28))
-    load_weights(module, path)
-    right = (module.eval()(deck.floats()).argmax(1) == deck.labels).double().mean()
-    assert f"test: {float(right):.2%} right" in said[-1]
+    load_weights(build("ConvSmall", (1, 28, 28)), path)
+    network = wc.load_network(tmp_path / "out" / "network.onnx")
+    right = int((network(deck.floats().double()).argmax(1) == deck.labels).sum())
+    summary = json.loads((tmp_path / "out" / "summary.json").read_text())
+    assert summary["test"]["correct"] == right and summary["test"]["all"] == 60
+    certified = summary["test"]["certified"]
+    assert said[2].startswith(
+        f"test, L-inf, eps 0.1: certified / correct / all {certified} / {right} / 60 ("
+    )
+    assert [line.split(":")[0] for line in said[3:]] == [
+        f"test, Tinf, delta {delta}, gamma inf" for delta in (0.3, 0.4, 0.5, 0.7, 0.9)
+    ]
 
 
 @pytest.mark.usefixtures("few")
@@ -56,21 +66,33 @@ def test_divergence_is_one_line(tmp_path, capsys):
     with pytest.raises(SystemExit) as stop:
         command.main(arguments(tmp_path, "--rate", "1e30"))
     said = capsys.readouterr().err
-    assert stop.value.code == 1 and "diverged" in said and said.count("\n") == 1
+    assert stop.value.code == 2 and "diverged" in said and said.count("\n") == 1
 
 
 @pytest.mark.usefixtures("few")
 @pytest.mark.parametrize(
     ("more", "words"),
     [
-        (["--eps", "two"], "argument --eps: 'two' is no number such as 0.3 or 8/255"),
+        (["--eps", "two"], "--eps: 'two' is no number such as 0.3 or 8/255"),
         (["--eps", "8/0"], "'8/0' is no number"),
         (["--eps", "1.5"], "1.5 is not between 0 and 1"),
         (["--epochs", "0"], "epochs must be at least 1, got 0"),
         (["--device", "toaster"], "--device toaster is not at hand: use cpu or cuda"),
         (["--validation", "60"], "--validation must be between 1 and 59, got 60"),
-        (["--kappa", "3"], "last_kappa must be between 0 and 1, got 3.0"),
-        (["--limit-seconds", "-1"], "seconds must be positive and finite, got -1.0"),
+        (["--kappa", "3"], "kappa must be between 0 and 1, got 3.0"),
+        (["--delta", "0.5"], "give either --eps (an L-inf ball) or --delta (bending)"),
+        (["--train-delta", "0.5"], "--train-delta goes with --delta"),
+        (["--loss", "hope"], "loss must be one of plain, pgd, ibp, crown-ibp, mtl-ibp, sabr"),
+        (["--schedule", "random"], "schedule must be one of linear, step, cyclic"),
+        (["--norm", "3"], "--norm must be 1, 2 or inf, got '3'"),
+        (["--l1", "-1"], "l1 must be at least 0 and finite, got -1.0"),
+        (["--small", "0"], "small must be in (0, 1], got 0.0"),
+        (["--regulariser", "nan"], "regulariser must be at least 0, got nan"),
+        (["--attack-steps", "0"], "an attack needs at least 1 step, got 0"),
+        (["--attack-size", "3"], "an attack's step must be in (0, 2], got 3.0"),
+        (["--ramp", "5"], "a schedule needs 0 <= warm <= full <= 1"),
+        (["--lowest", "1"], "--lowest: 1 is not between 0 and 0.001"),
+        (["--stop-after", "0"], "--stop-after must be positive, got 0.0"),
         (["--root", "/nowhere/at/all"], "is not a folder"),
         (["--loud"], "unrecognized arguments: --loud"),
     ],
@@ -101,7 +123,7 @@ def test_missing_data_is_said(tmp_path, capsys):
 
 
 def test_fractions():
-    assert command._number("8/255") == pytest.approx(8 / 255)
+    assert number("--eps", "8/255", 1.0) == pytest.approx(8 / 255)
 
 
 def test_damaged_weights(tmp_path):

@@ -6,7 +6,6 @@ import pytest
 import torch
 from torch import nn
 
-import warpcert as wc
 from warpcert.train import (
     Accuracy,
     Ball,
@@ -17,7 +16,8 @@ from warpcert.train import (
     prepare,
     robust_loss,
 )
-from warpcert.train.augment import MARGIN, augment
+from warpcert.train.augment import MARGIN, augment, draw_shifts
+from warpcert.train.job import split
 from warpcert.train.normalise import Normalise
 from warpcert.train.residual import Residual
 
@@ -55,25 +55,12 @@ def test_certified_is_right_for_all_of_the_box(deck):
         assert wide.correct.all() and not wide.certified.any()
 
 
-def test_spatial_surroundings_fit_in(deck):
-    threat = wc.Threat(norm="inf", delta=0.3)
-
-    def bent(images, strength):
-        scaled = wc.Threat(threat.norm, threat.delta * strength)
-        found = wc.pixel_bounds(images, scaled)
-        return found.lower, found.upper
-
-    module = prepare("ConvSmall", deck, 3, seed=0)
-    accuracy = measure_accuracy(module, deck.take(slice(0, 4)), bent)
-    assert 0 <= accuracy.certified <= accuracy.clean <= 1
-
-
 def test_accuracy_counts_all_images_in_parts(deck):
     module = prepare("ConvSmall", deck, 3, seed=0)
     whole = measure_accuracy(module, deck, Ball(0.0))
     assert whole == measure_accuracy(module, deck, Ball(0.0), batch=7)
     right = (module.eval()(deck.floats()).argmax(1) == deck.labels).double().mean()
-    assert whole.clean == whole.certified == float(right)
+    assert whole.correct == whole.certified == round(60 * float(right)) and whole.all == 60
     with pytest.raises(ValueError, match="no images"):
         measure_accuracy(module, deck.take(slice(0, 0)), Ball(0.0))
 
@@ -81,7 +68,7 @@ def test_accuracy_counts_all_images_in_parts(deck):
 def test_augmented_images_are_parts_of_the_framed_ones():
     images = torch.randint(1, 256, (20, 3, 6, 5), dtype=torch.uint8)
     framed = nn.functional.pad(images, (MARGIN,) * 4)
-    found = augment(images, torch.Generator().manual_seed(1))
+    found = augment(images, draw_shifts(20, torch.Generator().manual_seed(1)))
     assert found.shape == images.shape
     kinds = set()
     for image, frame in zip(found, framed, strict=True):
@@ -116,7 +103,7 @@ def test_accuracy_is_that_of_the_whole_box_and_of_right_images_alone():
     module.load_state_dict(state)  # class 1 above 0.5
     images = torch.tensor([0, 101, 104, 255], dtype=torch.uint8).reshape(4, 1, 1, 1)
     deck = Deck(images, torch.tensor([0, 0, 0, 0]))
-    assert measure_accuracy(module, deck, Ball(0.1)) == Accuracy(0.75, 0.5)
+    assert measure_accuracy(module, deck, Ball(0.1)) == Accuracy(2, 3, 4)
 
 
 def test_prepared_networks_depend_on_the_seed_alone(deck):
@@ -129,6 +116,19 @@ def test_prepared_networks_depend_on_the_seed_alone(deck):
     normed = one[0](deck.floats())
     assert float(normed.mean()) == pytest.approx(0, abs=1e-5)
     assert float(normed.std()) == pytest.approx(1, abs=1e-5)
+
+
+def test_validation_images_are_never_trained_on():
+    images = torch.arange(200, dtype=torch.uint8).reshape(200, 1, 1, 1)
+    deck = Deck(images, torch.arange(200))
+    training, validation = split(deck, 50)
+    assert len(training) == 150 and len(validation) == 50
+    together = training.labels.tolist() + validation.labels.tolist()
+    assert sorted(together) == list(range(200)) and together != list(range(200))
+    assert split(deck, 50)[1].labels.equal(validation.labels)  # always the same ones
+    for wrong in (0, 200):
+        with pytest.raises(ValueError, match=f"between 1 and 199, got {wrong}"):
+            split(deck, wrong)
 
 
 def test_a_deck_of_floats_is_refused():

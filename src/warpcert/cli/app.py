@@ -26,6 +26,7 @@ from warpcert.cli.nets import nets
 from warpcert.cli.refusal import Refusal
 from warpcert.cli.results import REPORT_EXAMPLES, report
 from warpcert.cli.screen import print_line, printable
+from warpcert.cli.train import TRAIN_EXAMPLES, train
 
 EXAMPLES = """\b
 Examples:
@@ -47,6 +48,7 @@ app.command()(demo)
 app.command(epilog=MERGE_EXAMPLES)(merge)
 app.command()(nets)
 app.command(epilog=REPORT_EXAMPLES)(report)
+app.command(epilog=TRAIN_EXAMPLES)(train)
 
 
 def _show_version(wanted: bool) -> bool:

@@ -1,39 +1,60 @@
-"""`warpcert nets`: the networks that come with the package."""
+"""`warpcert nets`: the networks of the zoo."""
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
 
 from warpcert.cli.screen import Format, FormatOption, Side, print_json, print_line, print_table
+
+if TYPE_CHECKING:
+    from warpcert.data import Specimen
 
 COLUMNS: dict[str, Side] = {
     "name": "left",
     "data set": "left",
     "architecture": "left",
     "training": "left",
-    "eps": "right",
-    "right": "right",
-    "certified": "right",
+    "threat": "left",
+    "certified / correct / all": "right",
+    "size": "right",
 }
 
 
 def nets(form: FormatOption = Format.TEXT) -> None:
-    """List the networks that come with the package, and how each was made."""
+    """List the networks of the zoo, what they are worth, and how each was made."""
     from warpcert.data import ZOO
 
-    entries = [asdict(specimen) for specimen in ZOO.values()]
     if form is Format.JSON:
-        print_json(entries)
+        print_json([_json(specimen) for specimen in ZOO.values()])
         return
-    rows = [
-        (
-            *(entry[key] for key in ("name", "dataset", "architecture", "training", "eps")),
-            *(f"{entry[key]:.1%}" for key in ("accuracy", "certified")),
-        )
-        for entry in entries
-    ]
-    print_table(COLUMNS, rows)
+    print_table(COLUMNS, [_row(specimen) for specimen in ZOO.values()])
     print_line(
-        "right, certified: of the 10,000 test images, as they are and on the whole L-inf ball of "
-        "radius eps."
+        "certified / correct / all: test images that interval propagation proves safe from the "
+        "threat, that are classified rightly, and that there are."
     )
+    absent = [specimen for specimen in ZOO.values() if not specimen.ships]
+    for specimen in absent:
+        print_line(f"{specimen.name} is to be made: {specimen.command} --out FOLDER")
+    print_line("--format json tells the command that made each.")
+
+
+def _row(specimen: Specimen) -> tuple[str, ...]:
+    size = f"{specimen.bytes / 1e6:.1f} MB" if specimen.ships else "to be made"
+    return (
+        specimen.name,
+        specimen.dataset,
+        specimen.architecture,
+        specimen.training,
+        specimen.threat,
+        str(specimen.test),
+        size,
+    )
+
+
+def _json(specimen: Specimen) -> dict[str, Any]:
+    """All that is known, as JSON has it."""
+    known = dict(vars(specimen))
+    for key in ("test", "bundled"):
+        known[key] = vars(known[key])
+    known["test_by_delta"] = {k: vars(v) for k, v in specimen.test_by_delta.items()}
+    return {**known, "accuracy": specimen.accuracy, "certified": specimen.certified}

@@ -1,37 +1,78 @@
-"""The zoo: networks that come with the package, and how each was made."""
+"""The zoo: networks that come with the package or can be made, and how each is made.
+
+All that is known of them is in `weights/zoo.json`, which `python -m warpcert.train.zoo publish`
+writes from what was measured.
+"""
 
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
+from typing import Any
 
 FOLDER = Path(__file__).parent / "weights"
+INDEX = "zoo.json"
+
+
+@dataclass(frozen=True)
+class Counts:
+    """Images that are certified, of those that are correct, of all."""
+
+    certified: int
+    correct: int
+    all: int
+
+    def __str__(self) -> str:
+        return f"{self.certified} / {self.correct} / {self.all}"
 
 
 @dataclass(frozen=True)
 class Specimen:
-    """A network in the zoo.
+    """A network of the zoo.
 
-    ``accuracy`` and ``certified`` are shares of the 10,000 test images: right, and right on the
-    whole L-inf ball of radius ``eps`` by interval propagation. ``command`` made it.
+    ``test`` counts the 10,000 test images, certified by interval propagation against ``threat``;
+    ``test_by_delta`` likewise against bending by so many pixels (norm inf, gamma inf), ``bundled``
+    the first hundred. ``command`` made it, with the loss ``training`` against ``trained_for``. One
+    that does not ship is made by the command alone.
     """
 
     name: str
     dataset: str
     architecture: str
     training: str
-    eps: str
-    accuracy: float
-    certified: float
+    trained_for: str
+    threat: str
+    test: Counts
+    test_by_delta: Mapping[str, Counts]
+    bundled: Counts
+    bytes: int
     sha256: str
     command: str
+    made_on: str
+    ships: bool = True
+
+    @property
+    def accuracy(self) -> float:
+        """The share of test images that are classified rightly."""
+        return self.test.correct / self.test.all
+
+    @property
+    def certified(self) -> float:
+        """The share of all test images that are certified against the threat."""
+        return self.test.certified / self.test.all
 
     @property
     def path(self) -> Path:
         """Its ONNX file; one that was changed is refused."""
+        if not self.ships:
+            raise ValueError(
+                f"{self.name} is too large to come with the package: make it with "
+                f"'{self.command} --out FOLDER' and name FOLDER/network.onnx"
+            )
         path = FOLDER / f"{self.name}.onnx"
         try:
             found = hashlib.sha256(path.read_bytes()).hexdigest()
@@ -42,36 +83,21 @@ class Specimen:
         return path
 
 
-def _train(architecture: str, dataset: str, options: str) -> str:
-    return f"python -m warpcert.train {architecture} {dataset} {options}"
+def _specimen(name: str, known: dict[str, Any]) -> Specimen:
+    rest = {key: known[key] for key in known.keys() - {"test", "test_by_delta", "bundled"}}
+    deltas = {delta: Counts(**counts) for delta, counts in known["test_by_delta"].items()}
+    return Specimen(
+        name=name,
+        test=Counts(**known["test"]),
+        test_by_delta=MappingProxyType(deltas),
+        bundled=Counts(**known["bundled"]),
+        **rest,
+    )
 
 
-ZOO: Mapping[str, Specimen] = MappingProxyType(
-    {
-        specimen.name: specimen
-        for specimen in (
-            Specimen(
-                "mnist-convsmall-ibp",
-                "mnist",
-                "ConvSmall",
-                "interval propagation on L-inf balls",
-                "0.3",
-                0.9745,
-                0.8869,
-                "2c175bdf87b1ed39f68f0c2506b947d823e71348fb3dcd249cb2fa26626f5535",
-                _train("ConvSmall", "mnist", "--eps 0.3 --epochs 70 --limit-seconds 100"),
-            ),
-            Specimen(
-                "cifar10-convsmall-ibp",
-                "cifar10",
-                "ConvSmall",
-                "interval propagation on L-inf balls",
-                "8/255",
-                0.4288,
-                0.2341,
-                "3b2c47449970c656ed931e7a5dc6974460fc7dc06fe4d7f4335d7e3fa7d9ab36",
-                _train("ConvSmall", "cifar10", "--eps 8/255 --epochs 60"),
-            ),
-        )
-    }
-)
+def _read() -> dict[str, Specimen]:
+    index = json.loads((FOLDER / INDEX).read_text(encoding="utf-8"))
+    return {name: _specimen(name, known) for name, known in index.items()}
+
+
+ZOO: Mapping[str, Specimen] = MappingProxyType(_read())

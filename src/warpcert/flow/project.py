@@ -48,7 +48,7 @@ def _nearest(threat: Threat, fields: Tensor) -> Tensor:
     for _ in range(rounds):
         if threat.gamma < math.inf:
             fields = smooth(fields, threat.gamma)
-        fields = _shorten(torch.clamp(fields, lower, upper), float(threat.norm), threat.delta)
+        fields = shorten(torch.clamp(fields, lower, upper), float(threat.norm), threat.delta)
     if threat.gamma == math.inf:
         return fields
     return torch.clamp(smooth(fields, threat.gamma), lower, upper)
@@ -79,7 +79,7 @@ def _cone(x: Tensor, gamma: Tensor, axis: int) -> Tensor:
     return torch.minimum(torch.minimum(forward, backward), x)
 
 
-def _shorten(fields: Tensor, norm: float, delta: float) -> Tensor:
+def shorten(fields: Tensor, norm: float, delta: float) -> Tensor:
     """The nearest displacement, in the Euclidean norm, in the ball; no component grows."""
     if norm == math.inf:
         return fields.clamp(-delta, delta)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from warpcert.core.durable import write_whole
 from warpcert.core.verdict import Status
 from warpcert.run.consistency import Consistency
-from warpcert.run.durable import write_whole
 from warpcert.run.item import Key
 from warpcert.run.results import Results, describe, fields_path, read_results, task_path
 from warpcert.run.row import Row

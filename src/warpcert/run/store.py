@@ -10,7 +10,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import final
 
-from warpcert.run.durable import sweep, sync_folder, write_whole
+from warpcert.core.durable import sweep, sync_folder, write_whole
 from warpcert.run.item import Key
 from warpcert.run.results import describe, fields_path, parse_results, read_task, task_path
 from warpcert.run.row import Row

@@ -14,16 +14,20 @@ from warpcert.train.surroundings import Surroundings
 
 @dataclass(frozen=True)
 class Accuracy:
-    """The parts, between 0 and 1, of images classified rightly and of those also certified."""
+    """How many images are certified (and right), how many right, and how many there are."""
 
-    clean: float
-    certified: float
+    certified: int
+    correct: int
+    all: int
+
+    def __str__(self) -> str:
+        return f"{self.certified} / {self.correct} / {self.all}"
 
 
 def measure_accuracy(
     module: nn.Sequential, deck: Deck, surroundings: Surroundings, batch: int = 1000
 ) -> Accuracy:
-    """Clean and interval-certified accuracy over a deck, in the type of the module's weights.
+    """Right and interval-certified images of a deck, in the type of the module's weights.
 
     Bounds are not widened by their rounding: this measures a network, it is no verdict.
     """
@@ -42,4 +46,4 @@ def measure_accuracy(
             correct += loss.correct.sum()
             certified += (loss.correct & loss.certified).sum()
     module.train(was_training)
-    return Accuracy(int(correct) / len(deck), int(certified) / len(deck))
+    return Accuracy(int(certified), int(correct), len(deck))

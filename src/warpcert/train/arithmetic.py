@@ -11,19 +11,21 @@ from torch.backends import cudnn
 
 @contextmanager
 def fast_arithmetic(allowed: bool) -> Iterator[None]:
-    """Multiply float32 matrices in TF32, and choose convolutions by trial, for a while.
+    """Multiply float32 matrices in TF32, and convolve in the same way every time, for a while.
 
     Nothing that decides a verdict may run in here: TF32 has ten bits behind the point. (For
-    convolutions torch allows it by default, in here or not.)
+    convolutions torch allows it by default, in here or not.) Convolutions chosen by trial, or
+    summed in whatever order, would be faster by a little, and no seed would repeat a run.
     """
     if not allowed:
         yield
         return
-    precision, trial = torch.get_float32_matmul_precision(), cudnn.benchmark
+    precision = torch.get_float32_matmul_precision()
+    trial, always = cudnn.benchmark, cudnn.deterministic
     torch.set_float32_matmul_precision("high")
-    cudnn.benchmark = True
+    cudnn.benchmark, cudnn.deterministic = False, True
     try:
         yield
     finally:
         torch.set_float32_matmul_precision(precision)
-        cudnn.benchmark = trial
+        cudnn.benchmark, cudnn.deterministic = trial, always

@@ -6,19 +6,27 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from warpcert.core.shapes import Int
+
 MARGIN = 4
 """Pixels of black around a photo, out of which a part of the old size is cut."""
 
 
-def augment(images: Tensor, generator: torch.Generator) -> Tensor:
+def draw_shifts(count: int, generator: torch.Generator) -> Int[Tensor, "{count} 3"]:
+    """How to move and mirror each of so many photos: row, column and 0 or 1, on its device."""
+    device = generator.device
+    moves = torch.randint(0, 2 * MARGIN + 1, (count, 2), generator=generator, device=device)
+    mirrored = torch.randint(0, 2, (count, 1), generator=generator, device=device)
+    return torch.cat([moves, mirrored], dim=1)
+
+
+def augment(images: Tensor, shifts: Int[Tensor, "B 3"]) -> Tensor:
     """Images (B, C, H, W), each shifted by up to `MARGIN` pixels and mirrored half of the time."""
     count, channels, height, width = images.shape
     device = images.device
-    draw = torch.randint(0, 2 * MARGIN + 1, (2, count, 1), generator=generator, device=device)
-    mirrored = torch.rand(count, 1, generator=generator, device=device) < 0.5
     across = torch.arange(width, device=device)
-    rows = draw[0] + torch.arange(height, device=device)
-    columns = draw[1] + torch.where(mirrored, across.flip(0), across)
+    rows = shifts[:, :1] + torch.arange(height, device=device)
+    columns = shifts[:, 1:2] + torch.where(shifts[:, 2:] > 0, across.flip(0), across)
     framed = F.pad(images, (MARGIN,) * 4)
     return framed[
         torch.arange(count, device=device)[:, None, None, None],

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import os
+import io
 import pickle
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,8 @@ from typing import Any
 import torch
 from torch import nn
 
+from warpcert.core.durable import write_whole
+from warpcert.train.optimiser import restore
 from warpcert.train.recipe import Recipe
 
 
@@ -25,7 +28,6 @@ class Checkpoint:
         self, module: nn.Module, optimiser: torch.optim.Optimizer, epoch: int, seconds: float
     ) -> None:
         """Write the state after `epoch` epochs and `seconds`; the old file stays until then."""
-        partial = self.path.with_name(self.path.name + ".part")
         state = {
             "recipe": asdict(self.recipe),
             "module": module.state_dict(),
@@ -33,22 +35,24 @@ class Checkpoint:
             "epoch": epoch,
             "seconds": seconds,
         }
-        torch.save(state, partial)
-        os.replace(partial, self.path)  # noqa: PTH105 - a kill leaves the old file or the new one
+        content = io.BytesIO()
+        torch.save(state, content)
+        write_whole(self.path, content.getvalue())
 
     def load(self, module: nn.Module, optimiser: torch.optim.Optimizer) -> tuple[int, float]:
         """Restore the state; the epochs and seconds behind it, both 0 where there is no file."""
         if not self.path.exists():
             return 0, 0.0
         state = self._read(next(module.parameters()).device)
-        if state["recipe"] != asdict(self.recipe):
+        others = list(_differences(state["recipe"], asdict(self.recipe)))
+        if others:
             raise ValueError(
-                f"{self.path} belongs to a run with other settings, {state['recipe']}: "
+                f"{self.path} belongs to a run with other settings ({'; '.join(others)}): "
                 "repeat those or name another folder"
             )
         try:
             module.load_state_dict(state["module"])
-            optimiser.load_state_dict(state["optimiser"])
+            restore(optimiser, state["optimiser"])
         except (RuntimeError, ValueError):
             raise ValueError(
                 f"{self.path} belongs to another architecture: name another folder"
@@ -65,3 +69,13 @@ class Checkpoint:
         if not isinstance(state, dict) or not {"recipe", "module", "epoch"} <= state.keys():
             raise ValueError(f"{self.path} is not a checkpoint: remove it to begin again")
         return state
+
+
+def _differences(old: dict[str, Any], new: dict[str, Any]) -> Iterator[str]:
+    """In words, where two recipes do not agree."""
+    for name in [*new, *(old.keys() - new.keys())]:
+        one, other = old.get(name), new.get(name)
+        if isinstance(one, dict) and isinstance(other, dict):
+            yield from _differences(one, other)
+        elif one != other:
+            yield f"{name} {one!r}, not {other!r}"

@@ -8,11 +8,14 @@ from functools import singledispatchmethod
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import onnx
+import torch
 from onnx import TensorProto, helper, numpy_helper
 from torch import Tensor, nn
 
 from warpcert.core import Unsupported
+from warpcert.core.durable import write_whole
 from warpcert.data import DATASETS
 from warpcert.train.architecture import Shape, build
 from warpcert.train.batchnorm import FLOOR, BatchNorm
@@ -23,11 +26,15 @@ from warpcert.train.weights import load_weights
 _OPSET, _FORMAT = 17, 8
 
 
-def export(module: nn.Module, input_shape: Shape, path: Path) -> None:
-    """Write a network in eval mode as float32 ONNX; a free batch axis, images (C, H, W)."""
+def export(module: nn.Module, input_shape: Shape, path: Path, *, half: bool = False) -> None:
+    """Write a network in eval mode as float32 ONNX; a free batch axis, images (C, H, W).
+
+    With ``half`` the weights of convolutions and linear layers are rounded to float16 and kept as
+    such, each with a Cast to float32: half the size, and the network is the rounded one.
+    """
     if module.training:
         raise ValueError("the module is in training mode: call module.eval() first")
-    writer = _Writer()
+    writer = _Writer(half)
     output = writer.write(module, "images")
     graph = helper.make_graph(
         writer.nodes,
@@ -39,13 +46,14 @@ def export(module: nn.Module, input_shape: Shape, path: Path) -> None:
     opset = [helper.make_opsetid("", _OPSET)]
     model = helper.make_model(graph, opset_imports=opset, ir_version=_FORMAT)
     onnx.checker.check_model(model, full_check=True)
-    onnx.save(model, path)
+    write_whole(path, model.SerializeToString())
 
 
 class _Writer:
     """Collects nodes and constants; `write` adds a layer and names its output."""
 
-    def __init__(self) -> None:
+    def __init__(self, half: bool) -> None:
+        self.half = half
         self.nodes: list[onnx.NodeProto] = []
         self.constants: list[onnx.TensorProto] = []
 
@@ -62,6 +70,17 @@ class _Writer:
         array = tensor.detach().cpu().float().contiguous().numpy()
         self.constants.append(numpy_helper.from_array(array, name))
         return [name]
+
+    def weight(self, tensor: Tensor) -> str:
+        """The name of a large constant."""
+        if not self.half:
+            return self.constant(tensor)[0]
+        array = tensor.detach().cpu().to(torch.float16).contiguous().numpy()
+        if not np.isfinite(array).all():
+            raise ValueError("a weight is too large for float16: export without rounding")
+        name = f"constant_{len(self.constants)}"
+        self.constants.append(numpy_helper.from_array(array, name))
+        return self.node("Cast", [name], to=TensorProto.FLOAT)
 
     @singledispatchmethod
     def write(self, module: nn.Module, x: str) -> str:  # noqa: ARG002 - see below
@@ -85,7 +104,7 @@ class _Writer:
             raise Unsupported("an exported convolution is padded with zeros, by numbers")
         return self.node(
             "Conv",
-            [x, *self.constant(module.weight), *self.constant(module.bias)],
+            [x, self.weight(module.weight), *self.constant(module.bias)],
             kernel_shape=list(module.kernel_size),
             strides=list(module.stride),
             pads=[*module.padding, *module.padding],
@@ -101,7 +120,7 @@ class _Writer:
 
     @write.register
     def _(self, module: nn.Linear, x: str) -> str:
-        inputs = [x, *self.constant(module.weight), *self.constant(module.bias)]
+        inputs = [x, self.weight(module.weight), *self.constant(module.bias)]
         return self.node("Gemm", inputs, transB=1)
 
     @write.register

@@ -6,6 +6,7 @@ images, because batch normalisation takes its statistics from those.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import singledispatch
 
@@ -57,51 +58,63 @@ class Bundle:
         return self.centre + self.radius
 
 
+Note = Callable[[nn.Module, Bundle], None]
+"""Hears of every layer and the bundle that goes into it."""
+
+
+def quiet(_module: nn.Module, _bundle: Bundle) -> None:
+    """Hears nothing."""
+
+
 def worst_logits(
     module: nn.Sequential,
     images: Float[Tensor, "B C H W"],
     lower: Float[Tensor, "B C H W"],
     upper: Float[Tensor, "B C H W"],
     labels: Int[Tensor, "B"],
+    note: Note = quiet,
 ) -> tuple[Float[Tensor, "B K"], Float[Tensor, "B K"]]:
     """The scores of clean images, and for each class j an upper bound of score j minus the label's.
 
     The bound holds for every image of the box, in real arithmetic: the last layer is merged with
     the differences of scores, so that one row gives each margin, and a row attains its bound
-    over the box of the last hidden layer. The label's own column is 0.
+    over the box of the last hidden layer. The label's own column is 0. (Spreads are computed for
+    all pairs of classes, since picking weights by label is slow to differentiate.)
     """
     last = module[-1]
     if not isinstance(last, nn.Linear):
         raise ValueError(f"the last layer must be Linear, got {type(last).__name__}")
-    hidden = propagate(module[:-1], Bundle.around(images, lower, upper))
-    rows = last.weight - last.weight[labels][:, None]  # (B, classes, features)
-    reach = torch.einsum("bkf,bf->bk", rows, hidden.centre)
-    reach = reach + torch.einsum("bkf,bf->bk", rows.abs(), hidden.radius)
-    if last.bias is not None:
-        reach = reach + last.bias - last.bias[labels][:, None]
-    return last(hidden.clean), reach
+    hidden = propagate(module[:-1], Bundle.around(images, lower, upper), note)
+    scores, centre = last(hidden.points).chunk(2)
+    classes = scores.shape[1]
+    apart = (last.weight - last.weight[:, None]).abs().flatten(0, 1)  # label by label
+    spread = F.linear(hidden.radius, apart).unflatten(1, (classes, classes))
+    own = labels[:, None]
+    spread = spread.gather(1, own[:, :, None].expand(-1, -1, classes)).squeeze(1)
+    return scores, centre - centre.gather(1, own) + spread
 
 
 @singledispatch
-def propagate(module: nn.Module, bundle: Bundle) -> Bundle:  # noqa: ARG001 - see below
+def propagate(module: nn.Module, bundle: Bundle, note: Note = quiet) -> Bundle:  # noqa: ARG001 - see below
     """The bundle after a layer: its box contains the layer's value on every point of the box."""
     raise Unsupported(f"no interval propagation through {type(module).__name__}")
 
 
 @propagate.register
-def _(module: nn.Sequential, bundle: Bundle) -> Bundle:
+def _(module: nn.Sequential, bundle: Bundle, note: Note = quiet) -> Bundle:
     for part in module:
-        bundle = propagate(part, bundle)
+        note(part, bundle)
+        bundle = propagate(part, bundle, note)
     return bundle
 
 
 @propagate.register
-def _(module: Normalise, bundle: Bundle) -> Bundle:
+def _(module: Normalise, bundle: Bundle, note: Note = quiet) -> Bundle:  # noqa: ARG001
     return Bundle(module(bundle.points), bundle.radius / module.std)
 
 
 @propagate.register
-def _(module: nn.Conv2d, bundle: Bundle) -> Bundle:
+def _(module: nn.Conv2d, bundle: Bundle, note: Note = quiet) -> Bundle:  # noqa: ARG001
     if module.padding_mode != "zeros" or isinstance(module.padding, str):
         raise Unsupported("interval propagation needs a convolution padded with zeros, by numbers")
     radius = F.conv2d(
@@ -117,27 +130,27 @@ def _(module: nn.Conv2d, bundle: Bundle) -> Bundle:
 
 
 @propagate.register
-def _(module: nn.Linear, bundle: Bundle) -> Bundle:
+def _(module: nn.Linear, bundle: Bundle, note: Note = quiet) -> Bundle:  # noqa: ARG001
     return Bundle(module(bundle.points), F.linear(bundle.radius, module.weight.abs()))
 
 
 @propagate.register
-def _(module: BatchNorm, bundle: Bundle) -> Bundle:
+def _(module: BatchNorm, bundle: Bundle, note: Note = quiet) -> Bundle:  # noqa: ARG001
     slope, shift = module.affine_map(bundle.clean)
     return Bundle(bundle.points * slope + shift, bundle.radius * slope.abs())
 
 
 @propagate.register
-def _(module: nn.Flatten, bundle: Bundle) -> Bundle:
+def _(module: nn.Flatten, bundle: Bundle, note: Note = quiet) -> Bundle:  # noqa: ARG001
     return Bundle(module(bundle.points), module(bundle.radius))
 
 
 @propagate.register
-def _(module: nn.ReLU, bundle: Bundle) -> Bundle:  # noqa: ARG001 - it has no settings
+def _(module: nn.ReLU, bundle: Bundle, note: Note = quiet) -> Bundle:  # noqa: ARG001
     return Bundle.around(F.relu(bundle.clean), F.relu(bundle.lower), F.relu(bundle.upper))
 
 
 @propagate.register
-def _(module: Residual, bundle: Bundle) -> Bundle:
-    body, skip = propagate(module.body, bundle), propagate(module.skip, bundle)
+def _(module: Residual, bundle: Bundle, note: Note = quiet) -> Bundle:
+    body, skip = propagate(module.body, bundle, note), propagate(module.skip, bundle, note)
     return Bundle(body.points + skip.points, body.radius + skip.radius)

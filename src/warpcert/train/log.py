@@ -6,10 +6,12 @@ import json
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from warpcert.core.durable import write_whole
+
 
 @dataclass(frozen=True)
 class Entry:
-    """What is known after an epoch; accuracies are those of the validation images."""
+    """What is known after an epoch; the last three count validation images."""
 
     epoch: int
     seconds: float
@@ -17,8 +19,9 @@ class Entry:
     strength: float
     kappa: float
     loss: float
-    clean: float
-    certified: float
+    certified: int
+    correct: int
+    all: int
 
 
 @dataclass(frozen=True)
@@ -27,12 +30,19 @@ class Log:
 
     path: Path
 
+    def read(self) -> list[Entry]:
+        """All entries."""
+        if not self.path.exists():
+            return []
+        lines = self.path.read_text(encoding="utf-8").splitlines()
+        return [Entry(**json.loads(line)) for line in lines]
+
     def rewind(self, epoch: int) -> None:
         """Keep only what belongs to the first `epoch` epochs."""
         if not self.path.exists():
             return
         lines = self.path.read_text(encoding="utf-8").splitlines()[:epoch]
-        self.path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+        write_whole(self.path, "".join(f"{line}\n" for line in lines).encode())
 
     def add(self, entry: Entry) -> None:
         """Append an entry."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import os
+import io
 import zipfile
 from pathlib import Path
 
@@ -10,14 +10,15 @@ import numpy as np
 import torch
 from torch import nn
 
+from warpcert.core.durable import write_whole
+
 
 def save_weights(module: nn.Module, path: Path) -> None:
     """Write all parameters and buffers, by their names, as float32 (counters as int64)."""
     arrays = {name: _array(tensor) for name, tensor in module.state_dict().items()}
-    partial = path.with_name(path.name + ".part")
-    with partial.open("wb") as stream:
-        np.savez(stream, **arrays)  # type: ignore[arg-type]  # names are not its own options
-    os.replace(partial, path)  # noqa: PTH105 - a file is whole or not there
+    content = io.BytesIO()
+    np.savez(content, **arrays)  # type: ignore[arg-type]  # names are not its own options
+    write_whole(path, content.getvalue())
 
 
 def load_weights(module: nn.Module, path: Path) -> None:
