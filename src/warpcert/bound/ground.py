@@ -1,0 +1,134 @@
+"""Ground: what reduced rows end at, the pixels of one input set that move."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from warpcert.bound.reduced import Reduced
+from warpcert.core import rounding
+from warpcert.core.box import Box
+from warpcert.core.inputset import InputSet
+from warpcert.core.memory import chunk_size
+from warpcert.core.shapes import Float
+
+SET_ARRAYS = 64
+"""Arrays of an image's size that a set needs to answer one row, about."""
+
+
+class Lowest(NamedTuple):
+    """Lower bounds (M,), points (M, P) where they are taken (search only), and duals."""
+
+    bound: Tensor
+    point: Tensor | None
+    duals: Tensor | None
+
+
+class Ground(ABC):
+    """Lower bounds of <row, pixels that move> over the members of one set, for many rows."""
+
+    @abstractmethod
+    def search(
+        self, rows: Float[Tensor, "M P"], duals: Tensor | None, steps: int | None = None
+    ) -> Lowest:
+        """About the minimum, in float32, and where it is taken; proves nothing."""
+
+    @abstractmethod
+    def prove(
+        self, rows: Float[Tensor, "M P"], duals: Tensor | None, steps: int | None = 0
+    ) -> Lowest:
+        """A sound lower bound, in float64."""
+
+    @abstractmethod
+    def members(self, points: Float[Tensor, "M P"], rows: Float[Tensor, "M P"]) -> Tensor:
+        """Parameters of members near points at which rows were low, to try them."""
+
+
+def ground(reduced: Reduced, inputs: InputSet, steps: int = 4) -> Ground:
+    """The ground of one input set: its box where that is the set."""
+    if inputs.boxed or isinstance(inputs, Box):
+        return BoxGround(reduced)
+    return SetGround(reduced, inputs, steps)
+
+
+@dataclass(frozen=True, eq=False)
+class BoxGround(Ground):
+    """All values between two ends, each entry by itself."""
+
+    reduced: Reduced
+
+    def search(self, rows: Tensor, duals: Tensor | None, steps: int | None = None) -> Lowest:
+        single = self.reduced.single
+        low, high = single.low, single.high
+        middle, radius = (low + high) / 2, (high - low) / 2
+        bound = rows @ middle - rows.abs() @ radius
+        return Lowest(bound, torch.where(rows > 0, low, high), None)
+
+    def prove(self, rows: Tensor, duals: Tensor | None, steps: int | None = 0) -> Lowest:
+        """Take the lower end where a row is positive, the upper where it is negative.
+
+        Sound, because each term of the sum is then least; its rounding is taken off.
+        """
+        low, high = self.reduced.low, self.reduced.high
+        total = rows.clamp(min=0) @ low + rows.clamp(max=0) @ high
+        size = rows.abs() @ torch.maximum(low.abs(), high.abs())
+        lost = rounding.summation(2 * rows.shape[1] + 1) * size + rounding.FAINT
+        return Lowest(total - lost, None, None)
+
+    def members(self, points: Tensor, rows: Tensor) -> Tensor:
+        return points
+
+
+@dataclass(frozen=True, eq=False)
+class SetGround(Ground):
+    """An input set of one image, asked with whole rows; the pixels at rest have weight zero."""
+
+    reduced: Reduced
+    inputs: InputSet
+    steps: int
+
+    def search(self, rows: Tensor, duals: Tensor | None, steps: int | None = None) -> Lowest:
+        spend = self.steps if steps is None else steps
+        found = [self._ask(*part, spend) for part in self._parts(rows, duals)]
+        bounds, points, after = zip(*found, strict=True)
+        whole = None if after[0] is None else torch.cat(after)
+        return Lowest(torch.cat(bounds), torch.cat(points), whole)
+
+    def prove(self, rows: Tensor, duals: Tensor | None, steps: int | None = 0) -> Lowest:
+        bounds, after = [], []
+        for part, warm in self._parts(rows, duals):
+            least = self.inputs.minimise(self._whole(part), warm, steps)
+            bounds.append(least.bound[0])
+            after += [] if least.duals is None else [least.duals[0]]
+        whole = torch.cat(after) if after else None
+        return Lowest(torch.cat(bounds), None, whole)
+
+    def members(self, points: Tensor, rows: Tensor) -> Tensor:
+        several = self.inputs.select(torch.zeros(len(rows), dtype=torch.int64, device=rows.device))
+        return several.minimiser(self._whole(rows)[0], self.steps)
+
+    def _ask(
+        self, rows: Tensor, duals: Tensor | None, steps: int
+    ) -> tuple[Tensor, Tensor, Tensor | None]:
+        with torch.enable_grad():
+            whole = self._whole(rows).requires_grad_()
+            least = self.inputs.minimise(whole, duals, steps)
+            (point,) = torch.autograd.grad(least.bound.sum(), whole)
+        point = point[0].flatten(1)[:, self.reduced.pixels]
+        after = None if least.duals is None else least.duals[0]
+        return least.bound[0].detach(), point, after
+
+    def _whole(self, rows: Tensor) -> Float[Tensor, "1 M C H W"]:
+        nothing = rows.new_zeros(self.reduced.shape)
+        return self.reduced.image(rows, nothing)[None]
+
+    def _parts(self, rows: Tensor, duals: Tensor | None) -> list[tuple[Tensor, Tensor | None]]:
+        size = chunk_size(8 * SET_ARRAYS * self.inputs.box.lower[0].numel(), rows.device)
+        if duals is None:
+            return [(part, None) for part in rows.split(size)]
+        both = zip(rows.split(size), duals.split(size), strict=True)
+        return [(part, warm[None]) for part, warm in both]
