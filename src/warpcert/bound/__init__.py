@@ -2,10 +2,37 @@
 
 from warpcert.bound.alpha import Alpha
 from warpcert.bound.ascent import Ascent
+from warpcert.bound.beta import Beta, Goal, Search, careful
 from warpcert.bound.bounder import Bounder
 from warpcert.bound.bounds import Bounds
+from warpcert.bound.choice import Choice
 from warpcert.bound.deeppoly import DeepPoly
+from warpcert.bound.ground import Ground, ground
+from warpcert.bound.inner import propagate, straight_ends, tighten
 from warpcert.bound.interval import IntervalPropagation
 from warpcert.bound.margins import margin_rows
+from warpcert.bound.nodes import Nodes
+from warpcert.bound.reduced import Reduced, reduce
 
-__all__ = ["Alpha", "Ascent", "Bounder", "Bounds", "DeepPoly", "IntervalPropagation", "margin_rows"]
+__all__ = [
+    "Alpha",
+    "Ascent",
+    "Beta",
+    "Bounder",
+    "Bounds",
+    "Choice",
+    "DeepPoly",
+    "Goal",
+    "Ground",
+    "IntervalPropagation",
+    "Nodes",
+    "Reduced",
+    "Search",
+    "careful",
+    "ground",
+    "margin_rows",
+    "propagate",
+    "reduce",
+    "straight_ends",
+    "tighten",
+]

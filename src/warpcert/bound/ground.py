@@ -16,6 +16,9 @@ from warpcert.core.inputset import InputSet
 from warpcert.core.memory import chunk_size
 from warpcert.core.shapes import Float
 
+SINGLE_TRACE = 1e-30
+"""The same in float32, for searches."""
+
 SET_ARRAYS = 64
 """Arrays of an image's size that a set needs to answer one row, about."""
 
@@ -123,8 +126,16 @@ class SetGround(Ground):
         return least.bound[0].detach(), point, after
 
     def _whole(self, rows: Tensor) -> Float[Tensor, "1 M C H W"]:
+        """Rows as images, hardly zero in two corners: duals then always are of one shape.
+
+        What that adds to <row, image> is far below `rounding.FAINT`, which is paid for anyway.
+        """
         nothing = rows.new_zeros(self.reduced.shape)
-        return self.reduced.image(rows, nothing)[None]
+        whole = self.reduced.image(rows, nothing)
+        trace = rounding.TRACE if rows.dtype == torch.float64 else SINGLE_TRACE
+        for corner in (whole[:, 0, 0, 0], whole[:, 0, -1, -1]):
+            corner.copy_(torch.where(corner == 0, trace, corner))
+        return whole[None]
 
     def _parts(self, rows: Tensor, duals: Tensor | None) -> list[tuple[Tensor, Tensor | None]]:
         size = chunk_size(8 * SET_ARRAYS * self.inputs.box.lower[0].numel(), rows.device)

@@ -100,6 +100,15 @@ class Reduced:
         blocks = tuple(change(block) for block in self.blocks)
         return Reduced(self.shape, blocks, change(self.margins), self.pixels, *ends)
 
+    def scores(self, points: Float[Tensor, "n P"]) -> Float[Tensor, "n S"]:
+        """The margins at points, as far as the network is known there: for searches."""
+        known = points
+        for block in self.blocks:
+            assert block.node is not None
+            z = torch.addmm(block.constant, known, block.matrix.T)
+            known = torch.cat([known, block.node(z)], dim=1)
+        return torch.addmm(self.margins.constant, known, self.margins.matrix.T)
+
     def image(self, x: Float[Tensor, "n P"], whole: Float[Tensor, "..."]) -> Tensor:
         """Pixels that move put into an image (C, H, W), or into zeros like it: (n, C, H, W)."""
         flat = whole.to(x).flatten().expand(len(x), -1)

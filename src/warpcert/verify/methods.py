@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from warpcert.attacks import QUICK, STRONGEST
 from warpcert.bound import Alpha, Bounder, DeepPoly, IntervalPropagation
+from warpcert.verify.complete import Complete
 from warpcert.verify.step import Prove, Refute, Step
 
 METHODS: dict[str, Bounder] = {
@@ -32,11 +33,16 @@ def bounder(method: str, intersect: bool = True) -> Bounder:
 
 
 def steps(method: str, intersect: bool = True) -> list[Step]:
-    """What is tried in which order: one bounder, attacks alone, or for "auto" all of them."""
+    """What is tried in which order: one bounder, attacks alone, or for "auto" all of them.
+
+    "complete" has its cheap steps before the tree, too: what they decide needs none.
+    """
+    if method == "complete" and intersect:
+        return [Prove("interval", METHODS["interval"]), ATTACKS["interval"], Complete()]
     if method in METHODS:
         return [Prove(method, bounder(method, intersect))]
-    if method not in ("auto", "attack"):
-        names = ", ".join((*METHODS, "auto", "attack"))
+    if method not in ("complete", "auto", "attack"):
+        names = ", ".join((*METHODS, "complete", "auto", "attack"))
         raise ValueError(f"method must be one of {names}, got {method!r}")
     if not intersect:
         raise ValueError(f"intersect=False is for the method 'deeppoly', got {method!r}")

@@ -1,0 +1,190 @@
+"""Plot: one cell of the field, in which neurons are decided."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+
+import torch
+from torch import Tensor
+
+from warpcert.bound import (
+    Ground,
+    Nodes,
+    Reduced,
+    Search,
+    careful,
+    ground,
+    propagate,
+    reduce,
+    straight_ends,
+    tighten,
+)
+from warpcert.bound.beta import Goal
+from warpcert.bound.ground import BoxGround
+from warpcert.bound.layers import bound_layers
+from warpcert.core.errors import Unsound
+from warpcert.core.inputset import InputSet
+from warpcert.core.interval import Interval
+from warpcert.core.shapes import Float, Int
+from warpcert.net import Network
+from warpcert.verify.branch.bounded import Layers
+from warpcert.verify.branch.effort import Effort
+from warpcert.verify.branch.pool import Pool
+
+STARTS = 4
+"""Nodes of a round whose minimum an attack starts from."""
+
+WORTH = 0.75
+"""The duals of a set are used when they leave no more than this share of a gap."""
+
+
+class Plot:
+    """The margins of one image on one cell: nodes with neurons decided, the worst first.
+
+    ``proved`` (S,) is the least bound of the leaves closed so far of every margin, ``rows`` those
+    with open ones.
+    """
+
+    def __init__(
+        self,
+        network: Network,
+        inputs: InputSet,
+        layers: Layers,
+        rows: Float[Tensor, "1 S classes"],
+        margins: Float[Tensor, " S"],
+        effort: Effort,
+    ) -> None:
+        self.network, self.effort, self.inputs = network, effort, inputs
+        self.reduced, self.loose = self._reduce(inputs, layers, rows)
+        self.ends = straight_ends(self.reduced, self.loose)
+        self.ground: Ground = self.loose
+        self.set = ground(self.reduced, inputs, effort.dual_steps)
+        self.pool = Pool()
+        self.proved = torch.full_like(margins, torch.inf)
+        self.nodes, self.seconds, self.stuck = 0, 0.0, 0
+        self.expected = 0.0
+        self.promising: tuple[Tensor, Tensor] | None = None
+        self._plant(margins)
+
+    @property
+    def lowest(self) -> float:
+        """The least bound of the open nodes."""
+        return self.pool.lowest
+
+    @property
+    def done(self) -> bool:
+        """Whether no node is open."""
+        return not len(self.pool)
+
+    def margins(self) -> Float[Tensor, " S"]:
+        """Proved lower bounds of all margins on this cell, open nodes included."""
+        least = self.proved.clone()
+        for row, bound in self.pool.rows().items():
+            least[row] = min(float(least[row]), bound)
+        return least
+
+    def round(self) -> None:
+        """Decide one more neuron in some of the nodes."""
+        start = time.perf_counter()
+        crowded = len(self.pool) * self.pool.node_bytes > self.effort.memory
+        parents = self.pool.take(self.effort.batch, best=crowded)
+        ready = parents.choice >= 0
+        self._close(parents[ready].children())
+        if not bool(ready.all()):
+            self._press(parents[~ready])
+        self.seconds += time.perf_counter() - start
+
+    def _reduce(
+        self, inputs: InputSet, layers: Layers, rows: Tensor
+    ) -> tuple[Reduced, Ground]:
+        """The open neurons, their bounds made better by slopes of their own."""
+        reduced = reduce(bound_layers(self.network, inputs, (), layers), rows)
+        loose = BoxGround(reduced)
+        if not self.effort.inner.iterations or len(reduced.blocks) < 2:
+            return reduced, loose
+        one = Nodes.roots(reduced, torch.zeros_like(reduced.pixels[:1]), reduced.lower[:1])
+        for number in range(1, len(reduced.blocks)):
+            one, empty = tighten(reduced, loose, one, number, self.effort.inner)
+            if bool(empty.any()):
+                raise Unsound("two bounds of one neuron have no number in common")
+        better = dict(layers)
+        for block, place in zip(reduced.blocks, reduced.places, strict=True):
+            value = self.network.steps[block.number - 1].inputs[0]
+            old = better[value]
+            lower, upper = (x.flatten().clone() for x in (old.lower, old.upper))
+            lower[block.entries] = one.lower[0, place]
+            upper[block.entries] = one.upper[0, place]
+            better[value] = Interval(lower.view_as(old.lower), upper.view_as(old.upper))
+        reduced = reduce(bound_layers(self.network, inputs, (), better), rows)
+        return reduced, BoxGround(reduced)
+
+    def _plant(self, margins: Tensor) -> None:
+        """The roots, one for each open margin, and which ground they stand on."""
+        open_ = (~(margins > 0)).nonzero().squeeze(1)
+        self.proved[margins > 0] = margins[margins > 0]
+        nodes = Nodes.roots(self.reduced, open_, margins[open_])
+        nodes, found = self._bound(nodes, self.effort.root)
+        if self.effort.duals and not self.inputs.boxed:
+            self._settle(nodes)
+            if self.ground is not self.loose:
+                nodes, found = self._bound(nodes, replace(self.effort.root, iterations=10))
+        self._keep(nodes, found)
+
+    def _settle(self, nodes: Nodes) -> None:
+        """Ask the set itself instead of its box where that brings enough."""
+        whole = self.set
+        goal = Goal.margins(self.reduced, nodes)
+        found = Search(nodes.bound, nodes.slopes, nodes.pulls, None)
+        bound, _ = careful(self.reduced, whole, nodes, goal, found, self.effort.last_steps)
+        if bool((bound > 0).any()) or float(bound.min()) > WORTH * float(nodes.bound.min()):
+            self.ground = whole
+
+    def _bound(self, nodes: Nodes, beta: object) -> tuple[Nodes, Search]:
+        """Search and prove; what comes back carries the better bounds."""
+        goal = Goal.margins(self.reduced, nodes)
+        found = beta.search(self.reduced, self.ground, nodes, goal)  # type: ignore[attr-defined]
+        steps = self.effort.last_steps if found.duals is not None else 0
+        bound, duals = careful(self.reduced, self.ground, nodes, goal, found, steps)
+        better = torch.maximum(nodes.bound, bound)
+        made = replace(nodes, slopes=found.slopes, pulls=found.pulls, duals=duals, bound=better)
+        return made, found._replace(duals=duals)
+
+    def _close(self, kids: Nodes) -> None:
+        """Bound new nodes, and keep those that are still open."""
+        if not len(kids):
+            return
+        self.nodes += len(kids)
+        if not self.effort.warm:
+            fresh = Nodes.roots(self.reduced, kids.rows, kids.bound)
+            kids = replace(kids, slopes=fresh.slopes, pulls=fresh.pulls, duals=None)
+        if self.effort.intersect:
+            kids, empty = propagate(self.reduced, self.ends, kids)
+            kids = kids[~empty]
+        if len(kids):
+            self._keep(*self._bound(kids, self.effort.node))
+
+    def _press(self, nodes: Nodes) -> None:
+        """Nodes in which everything is decided: only better multipliers can help."""
+        self.stuck += len(nodes)
+        harder = replace(self.effort.root, iterations=200, decay=0.99)
+        self._keep(*self._bound(nodes, harder))
+
+    def _keep(self, nodes: Nodes, found: Search) -> None:
+        """Close what is proved, choose for the rest and keep it."""
+        proved = nodes.bound > 0
+        for row, bound in zip(nodes.rows[proved].tolist(), nodes.bound[proved].tolist(), strict=True):
+            self.proved[row] = min(float(self.proved[row]), bound)
+        rest = ~proved
+        if not bool(rest.any()):
+            return
+        nodes = nodes[rest]
+        duals = None if found.duals is None else found.duals[rest]
+        found = Search(found.bound[rest], found.slopes[rest], found.pulls[rest], duals)
+        chosen = self.effort.choice(self.reduced, self.ground, nodes, found)
+        self.pool.put(replace(nodes, choice=chosen.neurons))
+        gain = float(chosen.gains.mean())
+        self.expected = gain if not self.expected else 0.9 * self.expected + 0.1 * gain
+        scores = self.reduced.single.scores(chosen.points)
+        best = scores.amin(1).topk(min(STARTS, len(nodes)), largest=False).indices
+        self.promising = chosen.points[best], chosen.rows[best]
