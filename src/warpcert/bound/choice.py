@@ -102,9 +102,7 @@ class Choice:
         return (trace.constant + least.bound).view(count, tries, 2)
 
 
-def _scores(
-    reduced: Reduced, now: Lines, weights: Tensor, values: Tensor
-) -> tuple[Tensor, Tensor]:
+def _scores(reduced: Reduced, now: Lines, weights: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
     """How far each hinge is from its line at the minimum, and how high its chord stands."""
     true = torch.empty_like(values)
     for block, place in zip(reduced.blocks, reduced.places, strict=True):

@@ -117,13 +117,9 @@ class SetGround(Ground):
     def _ask(
         self, rows: Tensor, duals: Tensor | None, steps: int
     ) -> tuple[Tensor, Tensor, Tensor | None]:
-        with torch.enable_grad():
-            whole = self._whole(rows).requires_grad_()
-            least = self.inputs.minimise(whole, duals, steps)
-            (point,) = torch.autograd.grad(least.bound.sum(), whole)
-        point = point[0].flatten(1)[:, self.reduced.pixels]
-        after = None if least.duals is None else least.duals[0]
-        return least.bound[0].detach(), point, after
+        found = self.inputs.approach(self._whole(rows), duals, steps)
+        point = found.point[0].flatten(1)[:, self.reduced.pixels]
+        return found.value[0], point, None if found.duals is None else found.duals[0]
 
     def _whole(self, rows: Tensor) -> Float[Tensor, "1 M C H W"]:
         """Rows as images, hardly zero in two corners: duals then always are of one shape.

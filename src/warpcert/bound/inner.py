@@ -13,7 +13,7 @@ from warpcert.bound.nodes import Nodes
 from warpcert.bound.reduced import Reduced
 from warpcert.core import rounding
 from warpcert.core.memory import chunk_size
-from warpcert.core.shapes import Bool, Float
+from warpcert.core.shapes import Bool
 
 ROW_ARRAYS = 8
 """Arrays of a row's size that bounding it takes, about."""

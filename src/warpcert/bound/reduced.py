@@ -171,9 +171,7 @@ class _Frame:
         self.sizes = [known.values[0].magnitude.flatten()[moving]]
         self.sizes += [known.values[k].magnitude.flatten()[at] for k, at in units.items()]
 
-    def write(
-        self, rows: Tensor, value: int, before: int
-    ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    def write(self, rows: Tensor, value: int, before: int) -> tuple[Tensor, Tensor, Tensor, Tensor]:
         """Matrix, constant, error and size of rows of a value, by units before an activation."""
         size = chunk_size(8 * WORKING_ARRAYS * largest(self.known, value), rows.device)
         parts = [self._write(part, value, before) for part in rows.split(size, dim=1)]

@@ -9,8 +9,10 @@ from dataclasses import dataclass, field
 import torch
 from torch import Tensor
 
+from warpcert.bound import IntervalPropagation
 from warpcert.bound.arithmetic import plain_products
 from warpcert.core.clock import TimeUp, left, limited
+from warpcert.core.errors import Unsound
 from warpcert.core.memory import is_shortage, release
 from warpcert.verify.branch import Effort, Progress, Tree
 from warpcert.verify.docket import Docket
@@ -35,6 +37,8 @@ class Complete(Step):
     def _grow(self, docket: Docket, k: int) -> None:
         one = torch.tensor([k], device=docket.labels.device)
         known = docket.known(one)
+        if known is None:
+            known = IntervalPropagation()(docket.network, docket.inputs(one), docket.rows[one])
         tree = Tree(
             docket.network,
             docket.images[one],
@@ -57,6 +61,8 @@ class Complete(Step):
             release(docket.images.device)
             reason = "a lack of memory"
         margins = tree.margins.nan_to_num(nan=-math.inf)
+        if (reason or tree.open) and bool((margins > 0).all()):
+            raise Unsound("a tree with open nodes has proved everything")
         docket.raise_margins(k, margins, self.name)
         found = tree.hunt.found
         docket.reach(one, torch.tensor([tree.hunt.reached]))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import torch
@@ -11,15 +11,18 @@ from torch import Tensor
 from warpcert.bound import Bounds
 from warpcert.core.interval import Interval
 from warpcert.core.shapes import Float
-from warpcert.verify.branch.bounded import Layers
+
+Layers = Mapping[int, Interval]
+"""What is known of the inputs of activations, by value, for one image."""
 
 
 @dataclass(frozen=True, eq=False)
 class Cell:
     """Boxes (H, W, 2) that the pixels' displacements are in, and proved bounds there.
 
-    ``margins`` (S,) hold on the cell, ``layers`` (of one image) as well. ``gain`` is what the cut
-    that made the cell brought to its parent's worst margin, inf for the whole threat.
+    ``margins`` (S,) and ``layers`` hold on the cell. ``level``: how many cuts made it.
+    ``loose`` is the worst margin by back-substitution over free pixels, from which the worth of
+    further cuts is estimated.
     """
 
     lower: Float[Tensor, "H W 2"]
@@ -27,7 +30,7 @@ class Cell:
     layers: Layers
     margins: Float[Tensor, " S"]
     level: int = 0
-    gain: float = float("inf")
+    loose: float = -torch.inf
 
     @property
     def worst(self) -> float:
@@ -35,9 +38,9 @@ class Cell:
         return float(self.margins.min())
 
     @property
-    def whole(self) -> bool:
-        """Whether nothing has been cut."""
-        return self.level == 0
+    def proved(self) -> bool:
+        """Whether every margin is."""
+        return bool((self.margins > 0).all())
 
 
 def stack(cells: Sequence[Cell]) -> Bounds:

@@ -41,6 +41,10 @@ class Hunt:
         """Whether a field that changes the label was found."""
         return self.found is not None and bool(self.found.fooled[0])
 
+    def margin_at(self, fields: Float[Tensor, "1 H W 2"]) -> float:
+        """The margin of the image bent by a field brought into the threat, about."""
+        return float(self.chase.margins(self.inputs.project(fields.float()))[0])
+
     def try_images(self, images: Float[Tensor, "n C H W"]) -> bool:
         """Go down from images in the box, where the set is its box; say whether one fools."""
         found = self._descend(self.boxed, images.float())

@@ -26,9 +26,9 @@ from warpcert.bound.layers import bound_layers
 from warpcert.core.errors import Unsound
 from warpcert.core.inputset import InputSet
 from warpcert.core.interval import Interval
-from warpcert.core.shapes import Float, Int
+from warpcert.core.shapes import Float
 from warpcert.net import Network
-from warpcert.verify.branch.bounded import Layers
+from warpcert.verify.branch.cell import Layers
 from warpcert.verify.branch.effort import Effort
 from warpcert.verify.branch.pool import Pool
 
@@ -61,6 +61,7 @@ class Plot:
         self.ground: Ground = self.loose
         self.set = ground(self.reduced, inputs, effort.dual_steps)
         self.pool = Pool()
+        self.held: Nodes | None = None
         self.proved = torch.full_like(margins, torch.inf)
         self.nodes, self.seconds, self.stuck = 0, 0.0, 0
         self.expected = 0.0
@@ -77,11 +78,14 @@ class Plot:
         """Whether no node is open."""
         return not len(self.pool)
 
+    @property
     def margins(self) -> Float[Tensor, " S"]:
         """Proved lower bounds of all margins on this cell, open nodes included."""
         least = self.proved.clone()
         for row, bound in self.pool.rows().items():
             least[row] = min(float(least[row]), bound)
+        if self.held is not None:
+            least.scatter_reduce_(0, self.held.rows, self.held.bound, "amin")
         return least
 
     def round(self) -> None:
@@ -89,15 +93,15 @@ class Plot:
         start = time.perf_counter()
         crowded = len(self.pool) * self.pool.node_bytes > self.effort.memory
         parents = self.pool.take(self.effort.batch, best=crowded)
+        self.held = parents  # open until all of their children are in their places
         ready = parents.choice >= 0
         self._close(parents[ready].children())
         if not bool(ready.all()):
             self._press(parents[~ready])
+        self.held = None
         self.seconds += time.perf_counter() - start
 
-    def _reduce(
-        self, inputs: InputSet, layers: Layers, rows: Tensor
-    ) -> tuple[Reduced, Ground]:
+    def _reduce(self, inputs: InputSet, layers: Layers, rows: Tensor) -> tuple[Reduced, Ground]:
         """The open neurons, their bounds made better by slopes of their own."""
         reduced = reduce(bound_layers(self.network, inputs, (), layers), rows)
         loose = BoxGround(reduced)
@@ -173,7 +177,9 @@ class Plot:
     def _keep(self, nodes: Nodes, found: Search) -> None:
         """Close what is proved, choose for the rest and keep it."""
         proved = nodes.bound > 0
-        for row, bound in zip(nodes.rows[proved].tolist(), nodes.bound[proved].tolist(), strict=True):
+        for row, bound in zip(
+            nodes.rows[proved].tolist(), nodes.bound[proved].tolist(), strict=True
+        ):
             self.proved[row] = min(float(self.proved[row]), bound)
         rest = ~proved
         if not bool(rest.any()):

@@ -6,30 +6,31 @@ import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import torch
 from torch import Tensor
 
-from warpcert.bound import Alpha, Bounds, DeepPoly, IntervalPropagation
+from warpcert.bound import Bounder, Bounds, DeepPoly, IntervalPropagation
 from warpcert.core.box import Box
 from warpcert.core.clock import tick
-from warpcert.core.errors import Unsupported
 from warpcert.core.inputset import InputSet
 from warpcert.core.memory import chunk_size
 from warpcert.core.shapes import Float
 from warpcert.flow import DeformedImage, Region, Threat
-from warpcert.flow.split import Parts, split, whole
+from warpcert.flow.split import whole
 from warpcert.net import Hinge, Network
 from warpcert.verify.branch.cell import Cell, layers_of, stack
 from warpcert.verify.branch.effort import Effort
 from warpcert.verify.branch.hunt import Hunt
+from warpcert.verify.branch.knife import DEEPEST, Knife
 from warpcert.verify.branch.plot import Plot
 
 KNOWN_ARRAYS = 16
 """Float64 arrays of every layer's size that one cell takes while it is bounded, about."""
 
-SHRINK = 0.6
-"""What the next cut of a cell is expected to bring, in terms of the last one."""
+PARTS = 4.0
+"""How many parts a cut makes, mostly."""
 
 
 @dataclass(frozen=True)
@@ -44,10 +45,12 @@ class Tree:
     """One image's problem, cut along the field into cells and, in those, along neurons.
 
     Cells cover all fields of the threat, and nodes of a cell all signs of its open neurons, so the
-    least bound of all leaves is one for the image. ``margins`` (S,) are proved at any time.
+    least bound of all leaves holds for the image. Every cell is at any time in one of four
+    places: it waits in ``cells``, is ``held`` while it is worked on, has a plot in ``plots``, or
+    was given up (``stopped``); or it is closed, and its bound is in ``proved``.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913, PLR0917 - a problem, and how it is to be solved
         self,
         network: Network,
         image: Float[Tensor, "1 C H W"],
@@ -55,45 +58,43 @@ class Tree:
         threat: Threat,
         rows: Float[Tensor, "1 S classes"],
         effort: Effort,
-        known: Bounds | None = None,
+        known: Bounds,
         listener: Callable[[Progress], None] | None = None,
     ) -> None:
-        self.network, self.image, self.label, self.threat = network, image, label, threat
+        self.network, self.image, self.threat = network, image, threat
         self.rows, self.effort, self.listener = rows, effort, listener
         self.hunt = Hunt(network, image, label, threat)
-        self.free = replace(threat, gamma=math.inf)
-        self.coupled = DeformedImage(image, threat).searches
-        self.exact = DeformedImage(image, threat).boxed
-        self.hinges = all(
-            isinstance(network.steps[k - 1].node, Hinge) for k in network.activations
-        )
-        self.relus = effort.relus and self.hinges
+        every = DeformedImage(image, threat)
+        self.coupled, self.exact = every.searches and effort.duals, every.boxed
+        hinges = (isinstance(network.steps[k - 1].node, Hinge) for k in network.activations)
+        self.relus = effort.relus and all(hinges)
         self.fields = effort.fields and not self.exact
-        self.cells: list[Cell] = []
+        shape = (image.shape[2], image.shape[3])
+        lower, upper = (x[0].to(image.device) for x in whole(threat, shape)[:2])
+        first = Cell(lower, upper, layers_of(known, 0), known.margins[0])
+        self.cells, self.held, self.stopped = [first], dict[int, Cell](), list[Cell]()
         self.plots: list[tuple[Cell, Plot]] = []
-        self.proved = torch.full((rows.shape[1],), math.inf, dtype=torch.float64)
-        self.known = known
-        self.seconds = {"cell": 0.02, "plot": 0.1, "node": 5e-4}
-        self.stopped: list[Cell] = []
+        self.proved = torch.full_like(known.margins[0], math.inf)
+        self.costs = {"cell": 0.02, "plot": 1.0 if self.coupled else 0.1, "node": 5e-4}
 
     @property
     def open(self) -> int:
         """Cells and nodes that are not closed."""
-        return len(self.cells) + len(self.stopped) + sum(len(p.pool) for _, p in self.plots)
+        count = sum(len(places) for places in (self.cells, self.held, self.stopped))
+        return count + sum(len(plot.pool) for _, plot in self.plots)
 
     @property
     def margins(self) -> Float[Tensor, " S"]:
         """Proved lower bounds of all margins, with what is open as far as it is known."""
-        least = self.proved.clone().cpu()
-        for cell in (*self.cells, *self.stopped):
-            least = torch.minimum(least, cell.margins.cpu())
+        least = self.proved
+        for cell in (*self.cells, *self.held.values(), *self.stopped):
+            least = torch.minimum(least, cell.margins)
         for cell, plot in self.plots:
-            least = torch.minimum(least, torch.maximum(plot.margins(), cell.margins).cpu())
+            least = torch.minimum(least, torch.maximum(plot.margins, cell.margins))
         return least
 
     def grow(self) -> None:
         """Work until nothing is open or a field is found; the clock may end it at any time."""
-        self._root()
         while (self.cells or self.plots) and not self.hunt.fooled:
             tick()
             if self.cells:
@@ -103,185 +104,157 @@ class Tree:
             if self.listener is not None:
                 self.listener(Progress(self.open, float(self.margins.min())))
 
-    def _root(self) -> None:
-        """The whole threat as the first cell."""
-        parts = whole(self.threat, (self.image.shape[2], self.image.shape[3]))
-        lower, upper = (x[0].to(self.image.device) for x in (parts.lower, parts.upper))
-        known = self.known
-        if known is None:
-            known = DeepPoly()(self.network, self._inputs(None), self.rows)
-        layers = layers_of(known, 0)
-        margins = known.margins[0]
-        self.cells.append(Cell(lower, upper, layers, margins))
-
-    def _inputs(self, cells: list[Cell] | None, coupled: bool = True) -> InputSet:
-        """The bent images of cells, or of the whole threat."""
-        threat = self.threat if coupled and self.effort.duals else self.free
-        if cells is None:
-            return _boxed(DeformedImage(self.image, threat))
-        images = self.image.expand(len(cells), -1, -1, -1)
-        lower = torch.stack([cell.lower for cell in cells])[:, None]
-        upper = torch.stack([cell.upper for cell in cells])[:, None]
-        region = Region(float(threat.norm), threat.delta, lower, upper)
-        return _boxed(DeformedImage(images, threat, region=region))
+    def _inputs(self, cells: list[Cell], coupled: bool) -> InputSet:
+        """The bent images of cells; with free pixels, or as the threat couples them."""
+        threat = self.threat if coupled and self.coupled else replace(self.threat, gamma=math.inf)
+        if len(cells) == 1 and not cells[0].level:
+            inputs = DeformedImage(self.image, threat)
+        else:
+            lower = torch.stack([cell.lower for cell in cells])[:, None]
+            upper = torch.stack([cell.upper for cell in cells])[:, None]
+            region = Region(float(threat.norm), threat.delta, lower, upper)
+            images = self.image.expand(len(cells), -1, -1, -1)
+            inputs = DeformedImage(images, threat, region=region)
+        return Box(inputs.box) if inputs.boxed else inputs
 
     def _sift(self) -> None:
         """Bound a batch of cells; cut or plant those that stay open."""
         entries = sum(math.prod(shape) for shape in self.network.shapes)
         size = chunk_size(8 * KNOWN_ARRAYS * entries, self.image.device)
         self.cells.sort(key=lambda cell: cell.worst)
-        batch, self.cells = self.cells[:size], self.cells[size:]
-        start = time.perf_counter()
-        fresh = [cell for cell in batch if not cell.whole]
-        done = [cell for cell in batch if cell.whole]
-        for engine in (IntervalPropagation(), DeepPoly()):
-            if fresh:
-                fresh = self._filter(fresh, engine)
-        if batch and not done:
-            spent = (time.perf_counter() - start) / len(batch)
-            self.seconds["cell"] = 0.5 * self.seconds["cell"] + 0.5 * spent
-        for cell in done + fresh:
-            self._treat(cell)
-            if self.hunt.fooled:
-                return
+        self.held = dict(enumerate(self.cells[:size]))
+        self.cells = self.cells[size:]
+        start, count = time.perf_counter(), len(self.held)
+        self._filter(IntervalPropagation())
+        if self.fields or not self.relus:
+            self._filter(DeepPoly())
+        self._learn("cell", (time.perf_counter() - start) / count)
+        while self.held and not self.hunt.fooled:
+            number = min(self.held, key=lambda k: self.held[k].worst)
+            self._treat(self.held[number])
+            del self.held[number]  # whatever came of it is in its place now
 
-    def _filter(self, cells: list[Cell], engine: IntervalPropagation | DeepPoly) -> list[Cell]:
-        """Bound cells by an engine; close those that are proved, return the others."""
-        rows = self.rows.expand(len(cells), -1, -1)
-        found = engine(self.network, self._inputs(cells, coupled=False), rows, stack(cells))
-        kept = []
-        for number, cell in enumerate(cells):
-            margins = found.margins[number]
-            gain = cell.gain
-            if isinstance(engine, DeepPoly):
-                gain = max(0.0, float(margins.min()) - cell.gain)
-            cell = replace(cell, layers=layers_of(found, number), margins=margins, gain=gain)
-            if bool((margins > 0).all()):
-                self._close(margins)
-            else:
-                kept.append(cell)
-        return kept
+    def _filter(self, engine: Bounder) -> None:
+        """Bound the cells at hand; close those that are proved."""
+        if not self.held:
+            return
+        cells = list(self.held.values())
+        inputs = self._inputs(cells, coupled=False)
+        found = engine(self.network, inputs, self.rows.expand(len(cells), -1, -1), stack(cells))
+        for place, number in enumerate(list(self.held)):
+            margins, layers = found.margins[place], layers_of(found, place)
+            cell = replace(cells[place], layers=layers, margins=margins)
+            self.held[number] = replace(cell, loose=cell.worst)
+            if cell.proved:
+                self._close(self.held.pop(number).margins)
 
-    def _close(self, margins: Tensor) -> None:
-        self.proved = torch.minimum(self.proved, margins.to(self.proved))
+    def _close(self, margins: Float[Tensor, " S"]) -> None:
+        """Enter the margins of a cell that is proved."""
+        self.proved = torch.minimum(self.proved, margins)
 
     def _treat(self, cell: Cell) -> None:
-        """Cut a cell or plant it, whichever should close it sooner."""
-        if bool((cell.margins > 0).all()):
-            self._close(cell.margins)
+        """Cut a cell or plant it, whichever should close it in less time."""
+        cutting = self._cutting(cell)
+        if self.hunt.fooled:
             return
-        if self.fields:
-            middle = (cell.lower + cell.upper) / 2
-            if self.hunt.try_fields(middle[None]):
-                return
-        cut = self._cut_seconds(cell)
-        if cut < self.seconds["plot"] or not self.relus:
+        if not self.relus or cutting < self.costs["plot"]:
             self._cut(cell)
             return
         start = time.perf_counter()
-        plot = self._plant(cell)
-        self.seconds["plot"] = time.perf_counter() - start
+        cell, plot = self._plant(cell)
+        self._learn("plot", time.perf_counter() - start)
+        cell = replace(cell, margins=torch.maximum(cell.margins, plot.margins))
         if plot.done:
-            self._close(torch.maximum(plot.margins(), cell.margins))
-        elif self._grow_seconds(plot) > cut:
-            self._cut(replace(cell, margins=torch.maximum(cell.margins, plot.margins())))
+            self._close(cell.margins)
+        elif cutting < self._deciding(plot):
+            self._cut(cell)
         else:
             self.plots.append((cell, plot))
 
-    def _plant(self, cell: Cell) -> Plot:
-        inputs = self._inputs(None if cell.whole else [cell])
-        return Plot(self.network, inputs, cell.layers, self.rows, cell.margins, self.effort)
+    def _plant(self, cell: Cell) -> tuple[Cell, Plot]:
+        """A plot on a cell; the whole threat's neurons are bounded with its duals first."""
+        inputs = self._inputs([cell], coupled=True)
+        if not cell.level and not isinstance(inputs, Box):
+            found = DeepPoly()(self.network, inputs, self.rows, stack([cell]))
+            cell = replace(cell, layers=layers_of(found, 0), margins=found.margins[0])
+        plot = Plot(self.network, inputs, cell.layers, self.rows, cell.margins, self.effort)
+        return cell, plot
 
-    def _cut_seconds(self, cell: Cell) -> float:
-        """How long cutting should take to close a cell: inf where it cannot."""
-        if not self.fields or (cell.upper - cell.lower).amax() <= 0:
+    def _cutting(self, cell: Cell) -> float:
+        """Seconds that cutting should take to close a cell; inf where it will not."""
+        if not self.fields or not bool((cell.lower < cell.upper).any()):
             return math.inf
-        if cell.whole and math.isinf(cell.gain):
-            return 0.0 if self.coupled and self.threat.gamma <= 0.02 else math.inf
-        gap, gain, levels = -cell.worst, SHRINK * cell.gain, 0
-        while gap > 0 and levels < 12:
-            gap, gain, levels = gap - gain, SHRINK * gain, levels + 1
-        return math.inf if gap > 0 else self.seconds["cell"] * 4**levels
+        centre = (cell.lower / 2 + cell.upper / 2)[None]
+        self.hunt.try_fields(centre)
+        box = self._inputs([cell], coupled=False).box
+        cuts = self._knife.cuts(cell, box, self.hunt.margin_at(centre))
+        return self.costs["cell"] * PARTS**cuts if cuts <= DEEPEST else math.inf
 
-    def _grow_seconds(self, plot: Plot) -> float:
-        """How long deciding neurons should take to close a plot."""
+    def _deciding(self, plot: Plot) -> float:
+        """Seconds that deciding neurons should take to close a plot."""
         if plot.expected <= 0:
             return math.inf
-        levels = min(40.0, -plot.lowest / plot.expected)
-        each = plot.seconds / plot.nodes if plot.nodes else self.seconds["node"]
-        return each * 2.0**levels
+        each = plot.seconds / plot.nodes if plot.nodes else self.costs["node"]
+        return each * 2.0 ** min(60.0, -plot.lowest / plot.expected)
+
+    def _learn(self, what: str, seconds: float) -> None:
+        """What a step costs, by the last ones."""
+        self.costs[what] = 0.5 * self.costs[what] + 0.5 * seconds
 
     def _cut(self, cell: Cell) -> None:
-        """Replace a cell by the parts it is cut into."""
-        if (cell.upper - cell.lower).amax() <= 0 or len(self.cells) > self.effort.cells:
+        """Replace a cell by the parts it is cut into, or give it up."""
+        movable = self.fields and bool((cell.lower < cell.upper).any())
+        if not movable or len(self.cells) >= self.effort.cells:
             self.stopped.append(cell)
             return
-        pixel, axes = self._where(cell)
-        parts = split(self.threat, cell.lower[None], cell.upper[None], pixel, axes)
-        for lower, upper in zip(parts.lower, parts.upper, strict=True):
-            child = replace(cell, lower=lower, upper=upper, level=cell.level + 1, gain=cell.worst)
-            self.cells.append(child)
+        parts = self._knife(cell, self._inputs([cell], coupled=False).box)
+        self.cells += [
+            replace(cell, lower=lower, upper=upper, level=cell.level + 1)
+            for lower, upper in zip(parts.lower, parts.upper, strict=True)
+        ]
 
-    def _where(self, cell: Cell) -> tuple[Tensor, Tensor]:
-        """The pixel whose cut confines the most, weighted by what pixels can do; and the axes."""
-        inputs = self._inputs(None if cell.whole else [cell], coupled=False)
-        height, width = self.image.shape[2:]
-        weight = (inputs.box.width[0] * self._steepness).sum(0).flatten()
-        size = cell.upper - cell.lower
-        half = size.amax(2).flatten() / 2
-        rows = torch.arange(height, device=weight.device).repeat_interleave(width)
-        columns = torch.arange(width, device=weight.device).repeat(height)
-        steps = (rows[:, None] - rows).abs() + (columns[:, None] - columns).abs()
-        away = torch.where(steps > 0, self.threat.gamma * steps.to(weight), 0.0)
-        score = ((half[:, None] - away).clamp(min=0) @ weight)
-        best = int(score.argmax())
-        at = torch.tensor([[best // width, best % width]], device=weight.device)
-        own = size[best // width, best % width]
-        return at, (own > 0.7 * own.amax())[None]
-
-    @property
-    def _steepness(self) -> Tensor:
-        """How much each pixel of the image matters to its worst margin, about."""
-        if not hasattr(self, "_steep"):
-            with torch.enable_grad():
-                x = self.image.to(torch.float64).clone().requires_grad_()
-                scores = (self.rows @ self.network(x)[..., None]).squeeze(-1)
-                (slope,) = torch.autograd.grad(scores.min(), x)
-            self._steep = slope[0].abs() + 1e-3 * slope.abs().amax()
-        return self._steep
+    @cached_property
+    def _knife(self) -> Knife:
+        """Where to cut, by the gradient of the worst margin at the image."""
+        with torch.enable_grad():
+            x = self.image.to(torch.float64).clone().requires_grad_()
+            scores = (self.rows @ self.network(x)[..., None]).squeeze(-1)
+            (slope,) = torch.autograd.grad(scores.min(), x)
+        steepness = slope[0].abs().nan_to_num(0.0)
+        return Knife(self.threat, steepness + 1e-3 * steepness.amax() + 1e-12)
 
     def _tend(self) -> None:
         """A round in the plot that is worst."""
         self.plots.sort(key=lambda pair: pair[1].lowest)
         cell, plot = self.plots[0]
-        if plot.promising is not None:
-            self._attack(cell, plot)
-            if self.hunt.fooled:
-                return
+        self._attack(plot)
+        if self.hunt.fooled:
+            return
         plot.round()
+        cell = replace(cell, margins=torch.maximum(cell.margins, plot.margins))
         if plot.done:
-            self._close(torch.maximum(plot.margins(), cell.margins))
-            self.plots.pop(0)
-        elif self.fields and (plot.stuck or self._late(cell, plot)):
-            self.plots.pop(0)
-            self._cut(replace(cell, margins=torch.maximum(cell.margins, plot.margins())))
+            self._close(cell.margins)
+        elif self.fields and self._late(cell, plot):
+            self._cut(cell)
+        else:
+            return
+        self.plots.pop(0)
 
     def _late(self, cell: Cell, plot: Plot) -> bool:
         """Whether cutting the field is now the quicker way."""
+        if plot.stuck:
+            return True
         if plot.nodes < 4 * self.effort.batch:
             return False
-        return self._cut_seconds(cell) < self._grow_seconds(plot)
+        return self._cutting(cell) < self._deciding(plot)
 
-    def _attack(self, cell: Cell, plot: Plot) -> None:
-        assert plot.promising is not None
+    def _attack(self, plot: Plot) -> None:
+        """Go down from where the last round's relaxations were lowest."""
+        if plot.promising is None:
+            return
         points, rows = plot.promising
         plot.promising = None
         if self.exact:
             self.hunt.try_images(plot.reduced.image(points, self.image[0]))
         else:
             self.hunt.try_fields(plot.set.members(points, rows))
-
-
-def _boxed(inputs: InputSet) -> InputSet:
-    """The box of a set that is its box, which answers faster."""
-    return Box(inputs.box) if inputs.boxed else inputs
