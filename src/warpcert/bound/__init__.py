@@ -2,12 +2,14 @@
 
 from warpcert.bound.alpha import Alpha
 from warpcert.bound.ascent import Ascent
-from warpcert.bound.beta import Beta, Goal, Search, careful
+from warpcert.bound.beta import Beta
 from warpcert.bound.bounder import Bounder
 from warpcert.bound.bounds import Bounds
+from warpcert.bound.careful import careful
 from warpcert.bound.choice import Choice
 from warpcert.bound.deeppoly import DeepPoly
-from warpcert.bound.ground import Ground, ground
+from warpcert.bound.goal import Goal
+from warpcert.bound.ground import BoxGround, Ground, ground
 from warpcert.bound.inner import propagate, straight_ends, tighten
 from warpcert.bound.interval import IntervalPropagation
 from warpcert.bound.margins import margin_rows
@@ -20,6 +22,7 @@ __all__ = [
     "Beta",
     "Bounder",
     "Bounds",
+    "BoxGround",
     "Choice",
     "DeepPoly",
     "Goal",
@@ -27,7 +30,6 @@ __all__ = [
     "IntervalPropagation",
     "Nodes",
     "Reduced",
-    "Search",
     "careful",
     "ground",
     "margin_rows",

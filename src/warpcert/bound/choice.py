@@ -8,8 +8,9 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from warpcert.bound.beta import Goal, Lines, Search, descend, lines, rise_up
+from warpcert.bound.goal import Goal
 from warpcert.bound.ground import Ground
+from warpcert.bound.lines import Lines, ascend, descend, lines
 from warpcert.bound.nodes import Nodes
 from warpcert.bound.reduced import Reduced
 
@@ -36,17 +37,17 @@ class Choice:
 
     candidates: int = 8
 
-    def __call__(self, reduced: Reduced, ground: Ground, nodes: Nodes, found: Search) -> Chosen:
+    def __call__(self, reduced: Reduced, ground: Ground, nodes: Nodes) -> Chosen:
         """Choose for every node; heuristic, so nothing depends on it."""
         single = reduced.single
         goal = Goal.margins(single, nodes)
         lower, upper = nodes.lower.float(), nodes.upper.float()
-        now = lines(single, lower, upper, found.slopes)
-        pulled = nodes.signs * found.pulls
-        trace = descend(single, now, goal.row, goal.constant, pulled, goal.top)
-        least = ground.search(trace.straight, found.duals, 0)
+        now = lines(single, lower, upper, nodes.slopes)
+        pulled = nodes.signs * nodes.pulls
+        trace = descend(single, now, goal, pulled)
+        least = ground.search(trace.straight, nodes.duals, 0)
         assert least.point is not None
-        values = rise_up(single, now, trace.weights, least.point)
+        values = ascend(single, now, trace.weights, least.point)
         bound = trace.constant + least.bound
         bent = (lower < 0) & (upper > 0)
         gaps, chords = _scores(single, now, trace.weights, values)
@@ -58,7 +59,7 @@ class Choice:
         first = gaps.topk(each, dim=1).indices
         second = chords.scatter(1, first, -1.0).topk(each, dim=1).indices
         picks = torch.cat([first, second], dim=1)
-        sides = self._sides(reduced, ground, nodes, found, now, picks)
+        sides = self._sides(reduced, ground, nodes, now, picks)
         worst, better = sides.amin(2), sides.amax(2)
         merit = (worst - bound[:, None]) + 0.1 * (better - bound[:, None]).clamp(max=1e3)
         merit = torch.where(bent.gather(1, picks), merit, -torch.inf)
@@ -73,7 +74,6 @@ class Choice:
         reduced: Reduced,
         ground: Ground,
         nodes: Nodes,
-        found: Search,
         now: Lines,
         picks: Tensor,
     ) -> Tensor:
@@ -83,11 +83,7 @@ class Choice:
         index = torch.arange(count, device=picks.device).repeat_interleave(2 * tries)
         place = picks.repeat_interleave(2, dim=1).flatten()[:, None]
         side = torch.tensor([1.0, 0.0], device=picks.device).repeat(count * tries)[:, None]
-        left = torch.zeros_like(single.lower)
-        right = torch.ones_like(single.lower)
-        for block, where in zip(single.blocks, single.places, strict=True):
-            assert block.node is not None
-            left[where], right[where] = block.node.sides
+        left, right = single.sides
         slope = torch.where(side > 0, right[place], left[place])
         sided = Lines(
             now.below[index].scatter(1, place, slope),
@@ -95,9 +91,9 @@ class Choice:
             now.rise[index].scatter(1, place, 0.0),
         )
         goal = Goal.margins(single, nodes[index])
-        pulled = (nodes.signs * found.pulls)[index]
-        trace = descend(single, sided, goal.row, goal.constant, pulled, goal.top)
-        duals = None if found.duals is None else found.duals[index]
+        pulled = (nodes.signs * nodes.pulls)[index]
+        trace = descend(single, sided, goal, pulled)
+        duals = None if nodes.duals is None else nodes.duals[index]
         least = ground.search(trace.straight, duals, 0)
         return (trace.constant + least.bound).view(count, tries, 2)
 
@@ -108,7 +104,10 @@ def _scores(reduced: Reduced, now: Lines, weights: Tensor, values: Tensor) -> tu
     for block, place in zip(reduced.blocks, reduced.places, strict=True):
         assert block.node is not None
         true[:, place] = block.node(values[:, place])
-    taken = torch.where(weights > 0, now.below * values, now.above * values + now.rise)
+    convex = reduced.convex
+    below = now.below * values + torch.where(convex, 0.0, now.rise)
+    above = now.above * values + torch.where(convex, now.rise, 0.0)
+    taken = torch.where(weights > 0, below, above)
     gaps = weights * (true - taken)
-    chords = -weights.clamp(max=0) * now.rise
+    chords = torch.where(convex, -weights.clamp(max=0), weights.clamp(min=0)) * now.rise.abs()
     return gaps, chords

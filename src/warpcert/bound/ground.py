@@ -24,11 +24,18 @@ SET_ARRAYS = 64
 
 
 class Lowest(NamedTuple):
-    """Lower bounds (M,), points (M, P) where they are taken (search only), and duals."""
+    """Lower bounds (M,), points (M, P) where they are taken, and duals."""
 
     bound: Tensor
-    point: Tensor | None
-    duals: Tensor | None
+    point: Tensor
+    duals: Tensor | None = None
+
+
+class Proved(NamedTuple):
+    """Sound lower bounds (M,) in float64, and the duals behind them."""
+
+    bound: Tensor
+    duals: Tensor | None = None
 
 
 class Ground(ABC):
@@ -43,7 +50,7 @@ class Ground(ABC):
     @abstractmethod
     def prove(
         self, rows: Float[Tensor, "M P"], duals: Tensor | None, steps: int | None = 0
-    ) -> Lowest:
+    ) -> Proved:
         """A sound lower bound, in float64."""
 
     @abstractmethod
@@ -65,24 +72,27 @@ class BoxGround(Ground):
     reduced: Reduced
 
     def search(self, rows: Tensor, duals: Tensor | None, steps: int | None = None) -> Lowest:
+        del duals, steps  # there is nothing to search for
         single = self.reduced.single
         low, high = single.low, single.high
         middle, radius = (low + high) / 2, (high - low) / 2
         bound = rows @ middle - rows.abs() @ radius
-        return Lowest(bound, torch.where(rows > 0, low, high), None)
+        return Lowest(bound, torch.where(rows > 0, low, high))
 
-    def prove(self, rows: Tensor, duals: Tensor | None, steps: int | None = 0) -> Lowest:
+    def prove(self, rows: Tensor, duals: Tensor | None, steps: int | None = 0) -> Proved:
         """Take the lower end where a row is positive, the upper where it is negative.
 
         Sound, because each term of the sum is then least; its rounding is taken off.
         """
+        del duals, steps
         low, high = self.reduced.low, self.reduced.high
         total = rows.clamp(min=0) @ low + rows.clamp(max=0) @ high
         size = rows.abs() @ torch.maximum(low.abs(), high.abs())
         lost = rounding.summation(2 * rows.shape[1] + 1) * size + rounding.FAINT
-        return Lowest(total - lost, None, None)
+        return Proved(total - lost)
 
     def members(self, points: Tensor, rows: Tensor) -> Tensor:
+        del rows  # the points are corners of the box
         return points
 
 
@@ -101,16 +111,17 @@ class SetGround(Ground):
         whole = None if after[0] is None else torch.cat(after)
         return Lowest(torch.cat(bounds), torch.cat(points), whole)
 
-    def prove(self, rows: Tensor, duals: Tensor | None, steps: int | None = 0) -> Lowest:
+    def prove(self, rows: Tensor, duals: Tensor | None, steps: int | None = 0) -> Proved:
         bounds, after = [], []
         for part, warm in self._parts(rows, duals):
             least = self.inputs.minimise(self._whole(part), warm, steps)
             bounds.append(least.bound[0])
             after += [] if least.duals is None else [least.duals[0]]
         whole = torch.cat(after) if after else None
-        return Lowest(torch.cat(bounds), None, whole)
+        return Proved(torch.cat(bounds), whole)
 
     def members(self, points: Tensor, rows: Tensor) -> Tensor:
+        del points  # they are near the set, but not of it
         several = self.inputs.select(torch.zeros(len(rows), dtype=torch.int64, device=rows.device))
         return several.minimiser(self._whole(rows)[0], self.steps)
 

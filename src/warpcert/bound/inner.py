@@ -7,7 +7,9 @@ from dataclasses import replace
 import torch
 from torch import Tensor
 
-from warpcert.bound.beta import Beta, Goal, careful, pixels_and_units
+from warpcert.bound.beta import Beta
+from warpcert.bound.careful import careful
+from warpcert.bound.goal import Goal
 from warpcert.bound.ground import Ground
 from warpcert.bound.nodes import Nodes
 from warpcert.bound.reduced import Reduced
@@ -37,7 +39,8 @@ def propagate(
     rounding is paid for. Where two true intervals have no point in common, no member has these
     signs, so that anything holds there.
     """
-    pixels, count = len(reduced.pixels), pixels_and_units(reduced)
+    pixels = len(reduced.pixels)
+    count = pixels + len(reduced)
     lower, upper = nodes.lower.clone(), nodes.upper.clone()
     low = lower.new_zeros((len(nodes), len(reduced)))
     high = torch.zeros_like(low)
@@ -80,16 +83,16 @@ def tighten(
     node = reduced.blocks[number].node
     assert node is not None
     which, entries = node.bent(lower[:, place], upper[:, place]).nonzero(as_tuple=True)
-    size = chunk_size(8 * ROW_ARRAYS * pixels_and_units(reduced), lower.device)
+    size = chunk_size(8 * ROW_ARRAYS * (len(reduced.pixels) + len(reduced)), lower.device)
     for some, at in zip(which.split(size), entries.split(size), strict=True):
         both, ats = torch.cat([some, some]), torch.cat([at, at])
         signs = torch.ones(len(both), dtype=lower.dtype, device=lower.device)
         signs[len(some) :] = -1
         goal = Goal.neurons(reduced, number, ats, signs)
-        asked = nodes[both]
-        asked = replace(asked, duals=None)
-        found = None if beta is None else beta.search(reduced, ground, asked, goal)
-        bound, _ = careful(reduced, ground, asked, goal, found, steps)
+        asked = replace(nodes[both], duals=None)
+        if beta is not None:
+            asked = beta(reduced, ground, asked, goal)
+        bound, _ = careful(reduced, ground, asked, goal, steps)
         below, above = bound[: len(some)], -bound[len(some) :]
         places = at + place.start
         lower[some, places] = torch.maximum(lower[some, places], below)

@@ -39,14 +39,14 @@ class Nodes:
     def __getitem__(self, index: Tensor) -> Nodes:
         """Some of the nodes, by number or mask."""
         parts = (getattr(self, field.name) for field in fields(self))
-        return Nodes(*(None if part is None else part[index] for part in parts))
+        return Nodes(*(None if part is None else part[index] for part in parts))  # type: ignore[arg-type]
 
     @staticmethod
     def join(several: Sequence[Nodes]) -> Nodes:
         """All nodes of several batches."""
         names = [field.name for field in fields(Nodes)]
         parts = [[getattr(nodes, name) for nodes in several] for name in names]
-        return Nodes(*(None if part[0] is None else torch.cat(part) for part in parts))
+        return Nodes(*(None if part[0] is None else torch.cat(part) for part in parts))  # type: ignore[arg-type]
 
     @staticmethod
     def roots(reduced: Reduced, rows: Int[Tensor, " N"], bound: Float[Tensor, " N"]) -> Nodes:

@@ -41,6 +41,11 @@ class Block:
     def __len__(self) -> int:
         return len(self.entries)
 
+    @property
+    def convex(self) -> bool:
+        """Whether the hinge bends upwards, so that its slope below may be chosen."""
+        return self.node is not None and self.node.sides[0] <= self.node.sides[1]
+
 
 @dataclass(frozen=True, eq=False)
 class Reduced:
@@ -76,12 +81,25 @@ class Reduced:
     @cached_property
     def convex(self) -> Bool[Tensor, " U"]:
         """Where a hinge's slope below may be chosen."""
-        kinds = [
-            torch.full((len(block),), block.node.sides[0] <= block.node.sides[1])
-            for block in self.blocks
-            if block.node is not None
-        ]
-        return torch.cat([*kinds, torch.zeros(0, dtype=torch.bool)]).to(self.lower.device)
+        left, right = self.sides
+        return left <= right
+
+    @cached_property
+    def sides(self) -> tuple[Float[Tensor, " U"], Float[Tensor, " U"]]:
+        """The slopes of all hinges left and right of zero."""
+        left, right = torch.empty_like(self.lower), torch.empty_like(self.lower)
+        for block, place in zip(self.blocks, self.places, strict=True):
+            assert block.node is not None
+            left[place], right[place] = block.node.sides
+        return left, right
+
+    @cached_property
+    def span(self) -> tuple[float, float]:
+        """The least and the greatest slope of all hinges."""
+        if not len(self):
+            return 0.0, 1.0
+        both = torch.stack(self.sides)
+        return float(both.min()), float(both.max())
 
     @cached_property
     def magnitude(self) -> Float[Tensor, " U"]:
@@ -133,8 +151,8 @@ def reduce(known: Known, rows: Float[Tensor, "1 S classes"]) -> Reduced:
         step = network.steps[number - 1]
         if not isinstance(step.node, Hinge):
             raise Unsupported(f"branching needs ReLUs and their like, got {_name(step.node)}")
-        given = known.values[step.inputs[0]]
-        open_ = step.node.bent(given.lower, given.upper).flatten().nonzero().squeeze(1)
+        now = known.values[step.inputs[0]]
+        open_ = step.node.bent(now.lower, now.upper).flatten().nonzero().squeeze(1)
         if len(open_):
             wanted.append((number, step.node, open_))
     units = {number: entries for number, _, entries in wanted}
@@ -149,15 +167,12 @@ def reduce(known: Known, rows: Float[Tensor, "1 S classes"]) -> Reduced:
         blocks.append(Block(number, node, entries, *found))
     found = frame.write(rows, len(network), len(network) + 1)
     margins = Block(0, None, torch.arange(rows.shape[1], device=low.device), *found)
-    ends = [
-        torch.cat([end(known.values[network.steps[k - 1].inputs[0]]) for k in units] or [low[:0]])
-        for end in (
-            lambda x, it=iter(units.values()): x.lower.flatten()[next(it)],
-            lambda x, it=iter(units.values()): x.upper.flatten()[next(it)],
-        )
-    ]
+    given = [known.values[network.steps[number - 1].inputs[0]] for number in units]
+    each = list(zip(given, units.values(), strict=True))
+    lower = torch.cat([low[:0], *(x.lower.flatten()[at] for x, at in each)])
+    upper = torch.cat([low[:0], *(x.upper.flatten()[at] for x, at in each)])
     shape = network.input_shape
-    return Reduced(shape, tuple(blocks), margins, moving, low[moving], high[moving], *ends)
+    return Reduced(shape, tuple(blocks), margins, moving, low[moving], high[moving], lower, upper)
 
 
 class _Frame:

@@ -9,10 +9,12 @@ import torch
 from torch import Tensor
 
 from warpcert.bound import (
+    Beta,
+    BoxGround,
+    Goal,
     Ground,
     Nodes,
     Reduced,
-    Search,
     careful,
     ground,
     propagate,
@@ -20,8 +22,6 @@ from warpcert.bound import (
     straight_ends,
     tighten,
 )
-from warpcert.bound.beta import Goal
-from warpcert.bound.ground import BoxGround
 from warpcert.bound.layers import bound_layers
 from warpcert.core.errors import Unsound
 from warpcert.core.inputset import InputSet
@@ -128,31 +128,25 @@ class Plot:
         open_ = (~(margins > 0)).nonzero().squeeze(1)
         self.proved[margins > 0] = margins[margins > 0]
         nodes = Nodes.roots(self.reduced, open_, margins[open_])
-        nodes, found = self._bound(nodes, self.effort.root)
-        if self.effort.duals and not self.inputs.boxed:
-            self._settle(nodes)
-            if self.ground is not self.loose:
-                nodes, found = self._bound(nodes, replace(self.effort.root, iterations=10))
-        self._keep(nodes, found)
+        nodes = self._bound(nodes, self.effort.root)
+        if self.effort.duals and not self.inputs.boxed and self._pays(nodes):
+            self.ground = self.set
+            nodes = self._bound(nodes, replace(self.effort.root, iterations=10))
+        self._keep(nodes)
 
-    def _settle(self, nodes: Nodes) -> None:
-        """Ask the set itself instead of its box where that brings enough."""
-        whole = self.set
+    def _pays(self, nodes: Nodes) -> bool:
+        """Whether asking the set itself instead of its box brings enough."""
         goal = Goal.margins(self.reduced, nodes)
-        found = Search(nodes.bound, nodes.slopes, nodes.pulls, None)
-        bound, _ = careful(self.reduced, whole, nodes, goal, found, self.effort.last_steps)
-        if bool((bound > 0).any()) or float(bound.min()) > WORTH * float(nodes.bound.min()):
-            self.ground = whole
+        bound, _ = careful(self.reduced, self.set, nodes, goal, self.effort.last_steps)
+        return bool((bound > WORTH * nodes.bound.clamp(max=0)).any())
 
-    def _bound(self, nodes: Nodes, beta: object) -> tuple[Nodes, Search]:
+    def _bound(self, nodes: Nodes, beta: Beta) -> Nodes:
         """Search and prove; what comes back carries the better bounds."""
         goal = Goal.margins(self.reduced, nodes)
-        found = beta.search(self.reduced, self.ground, nodes, goal)  # type: ignore[attr-defined]
-        steps = self.effort.last_steps if found.duals is not None else 0
-        bound, duals = careful(self.reduced, self.ground, nodes, goal, found, steps)
-        better = torch.maximum(nodes.bound, bound)
-        made = replace(nodes, slopes=found.slopes, pulls=found.pulls, duals=duals, bound=better)
-        return made, found._replace(duals=duals)
+        nodes = beta(self.reduced, self.ground, nodes, goal)
+        steps = self.effort.last_steps if nodes.duals is not None else 0
+        bound, duals = careful(self.reduced, self.ground, nodes, goal, steps)
+        return replace(nodes, duals=duals, bound=torch.maximum(nodes.bound, bound))
 
     def _close(self, kids: Nodes) -> None:
         """Bound new nodes, and keep those that are still open."""
@@ -166,28 +160,22 @@ class Plot:
             kids, empty = propagate(self.reduced, self.ends, kids)
             kids = kids[~empty]
         if len(kids):
-            self._keep(*self._bound(kids, self.effort.node))
+            self._keep(self._bound(kids, self.effort.node))
 
     def _press(self, nodes: Nodes) -> None:
         """Nodes in which everything is decided: only better multipliers can help."""
         self.stuck += len(nodes)
         harder = replace(self.effort.root, iterations=200, decay=0.99)
-        self._keep(*self._bound(nodes, harder))
+        self._keep(self._bound(nodes, harder))
 
-    def _keep(self, nodes: Nodes, found: Search) -> None:
+    def _keep(self, nodes: Nodes) -> None:
         """Close what is proved, choose for the rest and keep it."""
         proved = nodes.bound > 0
-        for row, bound in zip(
-            nodes.rows[proved].tolist(), nodes.bound[proved].tolist(), strict=True
-        ):
-            self.proved[row] = min(float(self.proved[row]), bound)
-        rest = ~proved
-        if not bool(rest.any()):
+        self.proved.scatter_reduce_(0, nodes.rows[proved], nodes.bound[proved], "amin")
+        nodes = nodes[~proved]
+        if not len(nodes):
             return
-        nodes = nodes[rest]
-        duals = None if found.duals is None else found.duals[rest]
-        found = Search(found.bound[rest], found.slopes[rest], found.pulls[rest], duals)
-        chosen = self.effort.choice(self.reduced, self.ground, nodes, found)
+        chosen = self.effort.choice(self.reduced, self.ground, nodes)
         self.pool.put(replace(nodes, choice=chosen.neurons))
         gain = float(chosen.gains.mean())
         self.expected = gain if not self.expected else 0.9 * self.expected + 0.1 * gain
