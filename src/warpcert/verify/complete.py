@@ -36,9 +36,8 @@ class Complete(Step):
 
     def _grow(self, docket: Docket, k: int) -> None:
         one = torch.tensor([k], device=docket.labels.device)
-        known = docket.known(one)
-        if known is None:
-            known = IntervalPropagation()(docket.network, docket.inputs(one), docket.rows[one])
+        inputs, rows = docket.inputs(one), docket.rows[one]
+        known = IntervalPropagation()(docket.network, inputs, rows, docket.known(one))
         tree = Tree(
             docket.network,
             docket.images[one],

@@ -18,7 +18,10 @@ ATTACKS: dict[str, Step] = {
     "interval": Refute("attack", QUICK),
     "alpha": Refute("strong attack", STRONGEST),
 }
-"""What "auto" tries after a method, on what that has left undecided."""
+"""What is tried after a method, on what that has left undecided."""
+
+CHEAP = ("interval", "deeppoly")
+"""What "auto" tries before it branches: a tree's own bounds are better than all beyond."""
 
 
 def bounder(method: str, intersect: bool = True) -> Bounder:
@@ -33,12 +36,11 @@ def bounder(method: str, intersect: bool = True) -> Bounder:
 
 
 def steps(method: str, intersect: bool = True) -> list[Step]:
-    """What is tried in which order: one bounder, attacks alone, or for "auto" all of them.
+    """What is tried in which order: one bounder, attacks alone, or a tree after cheap steps.
 
-    "complete" has its cheap steps before the tree, too: what they decide needs none.
+    "auto" branches on what the cheap methods and an attack leave open; "complete" does so at once
+    after intervals and the attack.
     """
-    if method == "complete" and intersect:
-        return [Prove("interval", METHODS["interval"]), ATTACKS["interval"], Complete()]
     if method in METHODS:
         return [Prove(method, bounder(method, intersect))]
     if method not in ("complete", "auto", "attack"):
@@ -49,7 +51,7 @@ def steps(method: str, intersect: bool = True) -> list[Step]:
     if method == "attack":
         return list(ATTACKS.values())
     found: list[Step] = []
-    for name, engine in METHODS.items():
-        found.append(Prove(name, engine))
+    for name in CHEAP if method == "auto" else CHEAP[:1]:
+        found.append(Prove(name, METHODS[name]))
         found += [ATTACKS[name]] if name in ATTACKS else []
-    return found
+    return [*found, Complete()]

@@ -13,7 +13,8 @@ class Effort:
 
     ``fields``, ``relus``: which kinds of branching are used. ``duals``: whether the flow's duals
     are. ``intersect``: whether nodes' intervals are propagated and intersected. ``warm``: whether
-    children start from their parent's slopes, multipliers and duals.
+    children start from their parent's slopes, multipliers and duals. A cell is given up when its
+    widest box is narrower than ``finest`` times delta, or when ``cells`` wait already.
     """
 
     root: Beta = field(default_factory=lambda: Beta(iterations=40, rate=0.2, decay=0.95))
@@ -24,6 +25,7 @@ class Effort:
     dual_steps: int = 4
     last_steps: int = 20
     cells: int = 4096
+    finest: float = 2.0**-20
     memory: float = 2e9
     fields: bool = True
     relus: bool = True

@@ -32,6 +32,9 @@ from warpcert.verify.branch.cell import Layers
 from warpcert.verify.branch.effort import Effort
 from warpcert.verify.branch.pool import Pool
 
+PRESSES = (100, 400, 1600)
+"""Iterations, one after the other, for nodes in which everything is decided."""
+
 STARTS = 4
 """Nodes of a round whose minimum an attack starts from."""
 
@@ -42,8 +45,9 @@ WORTH = 0.75
 class Plot:
     """The margins of one image on one cell: nodes with neurons decided, the worst first.
 
-    ``proved`` (S,) is the least bound of the leaves closed so far of every margin, ``rows`` those
-    with open ones.
+    ``proved`` (S,) is the least bound of the leaves of every margin closed so far, ``stuck`` (S,)
+    that of nodes in which every neuron is decided and which are still open: nothing can be done
+    about them here. Both are inf where there are none.
     """
 
     def __init__(
@@ -63,7 +67,8 @@ class Plot:
         self.pool = Pool()
         self.held: Nodes | None = None
         self.proved = torch.full_like(margins, torch.inf)
-        self.nodes, self.seconds, self.stuck = 0, 0.0, 0
+        self.nodes, self.seconds = 0, 0.0
+        self.stuck = torch.full_like(margins, torch.inf)
         self.expected = 0.0
         self.promising: tuple[Tensor, Tensor] | None = None
         self._plant(margins)
@@ -81,7 +86,7 @@ class Plot:
     @property
     def margins(self) -> Float[Tensor, " S"]:
         """Proved lower bounds of all margins on this cell, open nodes included."""
-        least = self.proved.clone()
+        least = torch.minimum(self.proved, self.stuck)
         for row, bound in self.pool.rows().items():
             least[row] = min(float(least[row]), bound)
         if self.held is not None:
@@ -164,9 +169,15 @@ class Plot:
 
     def _press(self, nodes: Nodes) -> None:
         """Nodes in which everything is decided: only better multipliers can help."""
-        self.stuck += len(nodes)
-        harder = replace(self.effort.root, iterations=200, decay=0.99)
-        self._keep(self._bound(nodes, harder))
+        for iterations in PRESSES:
+            harder = replace(self.effort.root, iterations=iterations, decay=1 - 2 / iterations)
+            nodes = self._bound(nodes, harder)
+            proved = nodes.bound > 0
+            self.proved.scatter_reduce_(0, nodes.rows[proved], nodes.bound[proved], "amin")
+            nodes = nodes[~proved]
+            if not len(nodes):
+                return
+        self.stuck.scatter_reduce_(0, nodes.rows, nodes.bound, "amin")
 
     def _keep(self, nodes: Nodes) -> None:
         """Close what is proved, choose for the rest and keep it."""

@@ -54,7 +54,7 @@ class Pool:
             self._grow(nodes, max(len(nodes) - len(free), len(self._bound)))
             free = (self._bound == torch.inf).nonzero().squeeze(1)
         slots = free[: len(nodes)]
-        self._bound[slots] = nodes.bound.cpu()
+        self._bound[slots] = nodes.bound.cpu().nan_to_num(nan=-torch.inf)  # no number is no proof
         for name in NAMES:
             column, part = self._columns[name], getattr(nodes, name)
             if column is not None:

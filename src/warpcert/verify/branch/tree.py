@@ -71,10 +71,11 @@ class Tree:
         self.fields = effort.fields and not self.exact
         shape = (image.shape[2], image.shape[3])
         lower, upper = (x[0].to(image.device) for x in whole(threat, shape)[:2])
-        first = Cell(lower, upper, layers_of(known, 0), known.margins[0])
+        margins = known.margins[0].nan_to_num(nan=-math.inf)  # no number, no proof
+        first = Cell(lower, upper, layers_of(known, 0), margins)
         self.cells, self.held, self.stopped = [first], dict[int, Cell](), list[Cell]()
         self.plots: list[tuple[Cell, Plot]] = []
-        self.proved = torch.full_like(known.margins[0], math.inf)
+        self.proved = torch.full_like(margins, math.inf)
         self.costs = {"cell": 0.02, "plot": 1.0 if self.coupled else 0.1, "node": 5e-4}
 
     @property
@@ -164,9 +165,9 @@ class Tree:
         cell, plot = self._plant(cell)
         self._learn("plot", time.perf_counter() - start)
         cell = replace(cell, margins=torch.maximum(cell.margins, plot.margins))
-        if plot.done:
+        if cell.proved:
             self._close(cell.margins)
-        elif cutting < self._deciding(plot):
+        elif plot.done or cutting < self._deciding(plot):
             self._cut(cell)
         else:
             self.plots.append((cell, plot))
@@ -203,8 +204,9 @@ class Tree:
 
     def _cut(self, cell: Cell) -> None:
         """Replace a cell by the parts it is cut into, or give it up."""
-        movable = self.fields and bool((cell.lower < cell.upper).any())
-        if not movable or len(self.cells) >= self.effort.cells:
+        width = float((cell.upper - cell.lower).amax())
+        fine = width <= self.effort.finest * self.threat.delta
+        if not self.fields or fine or len(self.cells) >= self.effort.cells:
             self.stopped.append(cell)
             return
         parts = self._knife(cell, self._inputs([cell], coupled=False).box)
@@ -232,9 +234,9 @@ class Tree:
             return
         plot.round()
         cell = replace(cell, margins=torch.maximum(cell.margins, plot.margins))
-        if plot.done:
+        if cell.proved:
             self._close(cell.margins)
-        elif self.fields and self._late(cell, plot):
+        elif plot.done or self._late(cell, plot):
             self._cut(cell)
         else:
             return
@@ -242,7 +244,9 @@ class Tree:
 
     def _late(self, cell: Cell, plot: Plot) -> bool:
         """Whether cutting the field is now the quicker way."""
-        if plot.stuck:
+        if not self.fields:
+            return False
+        if bool((plot.stuck < math.inf).any()):
             return True
         if plot.nodes < 4 * self.effort.batch:
             return False
