@@ -37,7 +37,7 @@ def test_the_threshold_between_certified_and_unknown(method: str) -> None:
     assert (verdict.label, verdict.rival) == (0, 1)
     verdict = one(brightness(0.24), step_image(), 0, QUARTER, method)
     assert verdict.margin == pytest.approx(-0.01, abs=1e-6)
-    if method == "auto":
+    if method in ("complete", "auto"):
         assert verdict.status is Status.FALSIFIED and verdict.method == "attack"
         assert verdict.field is not None and bool(QUARTER.contains(verdict.field[None]).all())
         bent = wc.warp(step_image()[None].double(), verdict.field[None])
@@ -129,7 +129,7 @@ def test_gradients_may_be_on_or_off(method: str) -> None:
     bent = deep(([[1.0, -1.0], [-1.0, 1.0]], [0.7, 0.0]), ([[1.0, 1.0], [1.0, -1.0]], [-1.2, 0.0]))
     image = step_image()
     wanted = one(bent, image, 0, QUARTER, method)
-    assert wanted.status is (Status.FALSIFIED if method == "auto" else Status.UNKNOWN)
+    assert wanted.status is (Status.FALSIFIED if method in ("complete", "auto") else Status.UNKNOWN)
     for off in (torch.no_grad, torch.inference_mode):
         with off():
             found = one(bent, image, 0, QUARTER, method)
