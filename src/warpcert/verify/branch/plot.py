@@ -22,7 +22,7 @@ from warpcert.bound import (
     straight_ends,
     tighten,
 )
-from warpcert.bound.layers import bound_layers
+from warpcert.bound.layers import bound_layers, layer_intervals
 from warpcert.core.errors import Unsound
 from warpcert.core.inputset import InputSet
 from warpcert.core.interval import Interval
@@ -60,7 +60,8 @@ class Plot:
         effort: Effort,
     ) -> None:
         self.network, self.effort, self.inputs = network, effort, inputs
-        self.reduced, self.loose = self._reduce(inputs, layers, rows)
+        self.reduced = self._reduce(layers, rows)
+        self.loose = BoxGround(self.reduced)
         self.ends = straight_ends(self.reduced, self.loose)
         self.ground: Ground = self.loose
         self.set = ground(self.reduced, inputs, effort.dual_steps)
@@ -106,15 +107,31 @@ class Plot:
         self.held = None
         self.seconds += time.perf_counter() - start
 
-    def _reduce(self, inputs: InputSet, layers: Layers, rows: Tensor) -> tuple[Reduced, Ground]:
-        """The open neurons, their bounds made better by slopes of their own."""
-        reduced = reduce(bound_layers(self.network, inputs, (), layers), rows)
-        loose = BoxGround(reduced)
-        if not self.effort.inner.iterations or len(reduced.blocks) < 2:
-            return reduced, loose
+    def _reduce(self, layers: Layers, rows: Tensor) -> Reduced:
+        """The open neurons, their bounds made better by slopes of their own.
+
+        Over the box first; then, where the set knows more than its box, over the set.
+        """
+        reduced = reduce(bound_layers(self.network, self.inputs, (), layers), rows)
+        beta = self.effort.inner
+        if not beta.iterations or len(reduced.blocks) < 2:
+            return reduced
+        reduced, layers = self._tighten(reduced, BoxGround(reduced), layers, rows, 0)
+        if self.inputs.boxed or not self.effort.duals:
+            return reduced
+        for _ in range(self.effort.passes):
+            whole = ground(reduced, self.inputs, self.effort.dual_steps)
+            steps = self.effort.last_steps
+            reduced, layers = self._tighten(reduced, whole, layers, rows, steps)
+        return reduced
+
+    def _tighten(
+        self, reduced: Reduced, ground: Ground, layers: Layers, rows: Tensor, steps: int
+    ) -> tuple[Reduced, Layers]:
+        """Bound all open neurons anew, layer after layer, and leave out those that are closed."""
         one = Nodes.roots(reduced, torch.zeros_like(reduced.pixels[:1]), reduced.lower[:1])
         for number in range(1, len(reduced.blocks)):
-            one, empty = tighten(reduced, loose, one, number, self.effort.inner)
+            one, empty = tighten(reduced, ground, one, number, self.effort.inner, steps)
             if bool(empty.any()):
                 raise Unsound("two bounds of one neuron have no number in common")
         better = dict(layers)
@@ -125,8 +142,8 @@ class Plot:
             lower[block.entries] = one.lower[0, place]
             upper[block.entries] = one.upper[0, place]
             better[value] = Interval(lower.view_as(old.lower), upper.view_as(old.upper))
-        reduced = reduce(bound_layers(self.network, inputs, (), better), rows)
-        return reduced, BoxGround(reduced)
+        known = bound_layers(self.network, self.inputs, (), better)
+        return reduce(known, rows), layer_intervals(known)
 
     def _plant(self, margins: Tensor) -> None:
         """The roots, one for each open margin, and which ground they stand on."""
@@ -163,6 +180,9 @@ class Plot:
             kids = replace(kids, slopes=fresh.slopes, pulls=fresh.pulls, duals=None)
         if self.effort.intersect:
             kids, empty = propagate(self.reduced, self.ends, kids)
+            kids = kids[~empty]
+        for number in self.effort.deepen:
+            kids, empty = tighten(self.reduced, self.loose, kids, number)
             kids = kids[~empty]
         if len(kids):
             self._keep(self._bound(kids, self.effort.node))
