@@ -25,7 +25,6 @@ class Effort:
     dual_steps: int = 4
     last_steps: int = 20
     passes: int = 2
-    deepen: tuple[int, ...] = ()
     cells: int = 4096
     finest: float = 2.0**-20
     memory: float = 2e9

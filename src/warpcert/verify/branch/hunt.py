@@ -41,9 +41,10 @@ class Hunt:
         """Whether a field that changes the label was found."""
         return self.found is not None and bool(self.found.fooled[0])
 
-    def margin_at(self, fields: Float[Tensor, "1 H W 2"]) -> float:
-        """The margin of the image bent by a field brought into the threat, about."""
-        return float(self.chase.margins(self.inputs.project(fields.float()))[0])
+    def margins_at(self, fields: Float[Tensor, "n H W 2"]) -> Float[Tensor, " n"]:
+        """The margins of the image bent by fields that are brought into the threat, about."""
+        every = self.chase.select(torch.zeros(len(fields), dtype=torch.int64, device=fields.device))
+        return every.margins(self.inputs.project(fields.float()))
 
     def try_images(self, images: Float[Tensor, "n C H W"]) -> bool:
         """Go down from images in the box, where the set is its box; say whether one fools."""

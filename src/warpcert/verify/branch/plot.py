@@ -60,7 +60,7 @@ class Plot:
         effort: Effort,
     ) -> None:
         self.network, self.effort, self.inputs = network, effort, inputs
-        self.reduced = self._reduce(layers, rows)
+        self.reduced, self.layers = self._reduce(layers, rows)
         self.loose = BoxGround(self.reduced)
         self.ends = straight_ends(self.reduced, self.loose)
         self.ground: Ground = self.loose
@@ -107,7 +107,7 @@ class Plot:
         self.held = None
         self.seconds += time.perf_counter() - start
 
-    def _reduce(self, layers: Layers, rows: Tensor) -> Reduced:
+    def _reduce(self, layers: Layers, rows: Tensor) -> tuple[Reduced, Layers]:
         """The open neurons, their bounds made better by slopes of their own.
 
         Over the box first; then, where the set knows more than its box, over the set.
@@ -115,15 +115,15 @@ class Plot:
         reduced = reduce(bound_layers(self.network, self.inputs, (), layers), rows)
         beta = self.effort.inner
         if not beta.iterations or len(reduced.blocks) < 2:
-            return reduced
+            return reduced, layers
         reduced, layers = self._tighten(reduced, BoxGround(reduced), layers, rows, 0)
-        if self.inputs.boxed or not self.effort.duals:
-            return reduced
+        if self.inputs.boxed:
+            return reduced, layers
         for _ in range(self.effort.passes):
             whole = ground(reduced, self.inputs, self.effort.dual_steps)
             steps = self.effort.last_steps
             reduced, layers = self._tighten(reduced, whole, layers, rows, steps)
-        return reduced
+        return reduced, layers
 
     def _tighten(
         self, reduced: Reduced, ground: Ground, layers: Layers, rows: Tensor, steps: int
@@ -150,8 +150,10 @@ class Plot:
         open_ = (~(margins > 0)).nonzero().squeeze(1)
         self.proved[margins > 0] = margins[margins > 0]
         nodes = Nodes.roots(self.reduced, open_, margins[open_])
+        if not len(nodes):
+            return
         nodes = self._bound(nodes, self.effort.root)
-        if self.effort.duals and not self.inputs.boxed and self._pays(nodes):
+        if not self.inputs.boxed and self._pays(nodes):
             self.ground = self.set
             nodes = self._bound(nodes, replace(self.effort.root, iterations=10))
         self._keep(nodes)
@@ -180,9 +182,6 @@ class Plot:
             kids = replace(kids, slopes=fresh.slopes, pulls=fresh.pulls, duals=None)
         if self.effort.intersect:
             kids, empty = propagate(self.reduced, self.ends, kids)
-            kids = kids[~empty]
-        for number in self.effort.deepen:
-            kids, empty = tighten(self.reduced, self.loose, kids, number)
             kids = kids[~empty]
         if len(kids):
             self._keep(self._bound(kids, self.effort.node))

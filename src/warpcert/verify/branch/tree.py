@@ -11,7 +11,7 @@ from functools import cached_property
 import torch
 from torch import Tensor
 
-from warpcert.bound import Bounder, Bounds, DeepPoly, IntervalPropagation
+from warpcert.bound import Bounder, Bounds, DeepPoly, IntervalPropagation, ground
 from warpcert.core.box import Box
 from warpcert.core.clock import tick
 from warpcert.core.inputset import InputSet
@@ -23,11 +23,24 @@ from warpcert.net import Hinge, Network
 from warpcert.verify.branch.cell import Cell, layers_of, stack
 from warpcert.verify.branch.effort import Effort
 from warpcert.verify.branch.hunt import Hunt
-from warpcert.verify.branch.knife import DEEPEST, Knife
+from warpcert.verify.branch.knife import Knife
 from warpcert.verify.branch.plot import Plot
 
 KNOWN_ARRAYS = 16
 """Float64 arrays of every layer's size that one cell takes while it is bounded, about."""
+
+DUAL_STEPS = 30
+"""Steps of the search for a member that an attack starts from."""
+
+STARTS = 4
+"""Cells of a batch from whose middle an attack starts."""
+
+DEEPEST = 10
+"""Cuts in a row that an estimate looks ahead."""
+
+PATIENCE = 5.0
+"""How many times longer than bounding neurons over the coupled set both ways should take before
+that is tried."""
 
 PARTS = 4.0
 """How many parts a cut makes, mostly."""
@@ -76,7 +89,7 @@ class Tree:
         self.cells, self.held, self.stopped = [first], dict[int, Cell](), list[Cell]()
         self.plots: list[tuple[Cell, Plot]] = []
         self.proved = torch.full_like(margins, math.inf)
-        self.costs = {"cell": 0.02, "plot": 1.0 if self.coupled else 0.1, "node": 5e-4}
+        self.costs = {"cell": 0.02, "light": 0.1, "full": 1.0, "node": 5e-4}
 
     @property
     def open(self) -> int:
@@ -130,9 +143,11 @@ class Tree:
         if self.fields or not self.relus:
             self._filter(DeepPoly())
         self._learn("cell", (time.perf_counter() - start) / count)
+        centres = dict(zip(self.held, self._centres(list(self.held.values())), strict=True))
         while self.held and not self.hunt.fooled:
+            tick()
             number = min(self.held, key=lambda k: self.held[k].worst)
-            self._treat(self.held[number])
+            self._treat(self.held[number], centres[number])
             del self.held[number]  # whatever came of it is in its place now
 
     def _filter(self, engine: Bounder) -> None:
@@ -153,43 +168,59 @@ class Tree:
         """Enter the margins of a cell that is proved."""
         self.proved = torch.minimum(self.proved, margins)
 
-    def _treat(self, cell: Cell) -> None:
-        """Cut a cell or plant it, whichever should close it in less time."""
-        cutting = self._cutting(cell)
-        if self.hunt.fooled:
-            return
-        if not self.relus or cutting < self.costs["plot"]:
+    def _treat(self, cell: Cell, centre: float) -> None:
+        """Cut a cell or decide neurons on it, whichever should close it in less time.
+
+        Neurons are bounded over the pixels' box first and, where neither way is short, over the
+        coupled set. ``centre`` is the margin in the middle of the cell.
+        """
+        cutting = self._cutting(cell, centre)
+        if not self.relus or cutting < self.costs["light"]:
             self._cut(cell)
             return
-        start = time.perf_counter()
-        cell, plot = self._plant(cell)
-        self._learn("plot", time.perf_counter() - start)
-        cell = replace(cell, margins=torch.maximum(cell.margins, plot.margins))
-        if cell.proved:
-            self._close(cell.margins)
-        elif plot.done or cutting < self._deciding(plot):
+        for kind in ("light",) if self.exact or not self.effort.duals else ("light", "full"):
+            start = time.perf_counter()
+            cell, plot = self._plant(cell, kind)
+            self._learn(kind, time.perf_counter() - start)
+            cell = replace(cell, margins=torch.maximum(cell.margins, plot.margins))
+            if cell.proved:
+                self._close(cell.margins)
+                return
+            deciding = math.inf if plot.done else self._deciding(plot)
+            if min(cutting, deciding) < PATIENCE * self.costs["full"]:
+                break
+        if plot.done or cutting < deciding:
             self._cut(cell)
         else:
             self.plots.append((cell, plot))
 
-    def _plant(self, cell: Cell) -> tuple[Cell, Plot]:
+    def _plant(self, cell: Cell, kind: str) -> tuple[Cell, Plot]:
         """A plot on a cell; the whole threat's neurons are bounded with its duals first."""
-        inputs = self._inputs([cell], coupled=True)
-        if not cell.level and not isinstance(inputs, Box):
+        inputs = self._inputs([cell], coupled=kind == "full")
+        if kind == "light":
+            inputs = Box(inputs.box)
+        elif not cell.level:
             found = DeepPoly()(self.network, inputs, self.rows, stack([cell]))
             cell = replace(cell, layers=layers_of(found, 0), margins=found.margins[0])
         plot = Plot(self.network, inputs, cell.layers, self.rows, cell.margins, self.effort)
-        return cell, plot
+        return replace(cell, layers=plot.layers), plot
 
-    def _cutting(self, cell: Cell) -> float:
+    def _cutting(self, cell: Cell, centre: float) -> float:
         """Seconds that cutting should take to close a cell; inf where it will not."""
         if not self.fields or not bool((cell.lower < cell.upper).any()):
             return math.inf
-        centre = (cell.lower / 2 + cell.upper / 2)[None]
-        self.hunt.try_fields(centre)
-        box = self._inputs([cell], coupled=False).box
-        cuts = self._knife.cuts(cell, box, self.hunt.margin_at(centre))
+        cuts = self._knife.cuts(cell, centre)
         return self.costs["cell"] * PARTS**cuts if cuts <= DEEPEST else math.inf
+
+    def _centres(self, cells: list[Cell]) -> list[float]:
+        """The margins in the middle of cells; from the lowest ones an attack goes on."""
+        if not self.fields or not cells:
+            return [math.nan] * len(cells)
+        fields = torch.stack([cell.lower / 2 + cell.upper / 2 for cell in cells])
+        margins = self.hunt.margins_at(fields)
+        lowest = margins.topk(min(STARTS, len(cells)), largest=False).indices
+        self.hunt.try_fields(fields[lowest])
+        return margins.tolist()
 
     def _deciding(self, plot: Plot) -> float:
         """Seconds that deciding neurons should take to close a plot."""
@@ -209,7 +240,7 @@ class Tree:
         if not self.fields or fine or len(self.cells) >= self.effort.cells:
             self.stopped.append(cell)
             return
-        parts = self._knife(cell, self._inputs([cell], coupled=False).box)
+        parts = self._knife(cell)
         self.cells += [
             replace(cell, lower=lower, upper=upper, level=cell.level + 1)
             for lower, upper in zip(parts.lower, parts.upper, strict=True)
@@ -223,13 +254,13 @@ class Tree:
             scores = (self.rows @ self.network(x)[..., None]).squeeze(-1)
             (slope,) = torch.autograd.grad(scores.min(), x)
         steepness = slope[0].abs().nan_to_num(0.0)
-        return Knife(self.threat, steepness + 1e-3 * steepness.amax() + 1e-12)
+        return Knife(self.threat, self.image[0], steepness + 1e-3 * steepness.amax())
 
     def _tend(self) -> None:
         """A round in the plot that is worst."""
         self.plots.sort(key=lambda pair: pair[1].lowest)
         cell, plot = self.plots[0]
-        self._attack(plot)
+        self._attack(cell, plot)
         if self.hunt.fooled:
             return
         plot.round()
@@ -250,9 +281,10 @@ class Tree:
             return True
         if plot.nodes < 4 * self.effort.batch:
             return False
-        return self._cutting(cell) < self._deciding(plot)
+        centre = self.hunt.margins_at((cell.lower / 2 + cell.upper / 2)[None])
+        return self._cutting(cell, float(centre[0])) < self._deciding(plot)
 
-    def _attack(self, plot: Plot) -> None:
+    def _attack(self, cell: Cell, plot: Plot) -> None:
         """Go down from where the last round's relaxations were lowest."""
         if plot.promising is None:
             return
@@ -261,4 +293,5 @@ class Tree:
         if self.exact:
             self.hunt.try_images(plot.reduced.image(points, self.image[0]))
         else:
-            self.hunt.try_fields(plot.set.members(points, rows))
+            members = ground(plot.reduced, self._inputs([cell], coupled=True), DUAL_STEPS)
+            self.hunt.try_fields(members.members(points, rows))
