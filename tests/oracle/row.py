@@ -8,6 +8,7 @@ exact for every gamma. And as no displacement across is needed, all norms give t
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Sequence
 
@@ -115,7 +116,7 @@ def _pixels(
             program.row({**parts, pixel: -1.0}, 0, 0)
             columns[c, j] = pixel
     if math.isfinite(gamma):
-        for here, there in zip(moves[:-1], moves[1:], strict=True):
+        for here, there in itertools.pairwise(moves):
             program.row({here: 1.0, there: -1.0}, -gamma, gamma)
     return moves, columns
 

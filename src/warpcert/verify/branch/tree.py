@@ -38,9 +38,13 @@ STARTS = 4
 DEEPEST = 10
 """Cuts in a row that an estimate looks ahead."""
 
-PATIENCE = 5.0
-"""How many times longer than bounding neurons over the coupled set both ways should take before
-that is tried."""
+PATIENCE = 2.0
+"""How many times longer than bounding neurons over the coupled set both ways should take, or have
+taken, before that is tried."""
+
+DULLER = 2.0
+"""How many times less decisions gain than the first one promises. Measured: trees of a few dozen
+to some ten thousand nodes have about twice the depth that their roots' gains suggest."""
 
 PARTS = 4.0
 """How many parts a cut makes, mostly."""
@@ -82,6 +86,7 @@ class Tree:
         hinges = (isinstance(network.steps[k - 1].node, Hinge) for k in network.activations)
         self.relus = effort.relus and all(hinges)
         self.fields = effort.fields and not self.exact
+        self.sets = effort.duals and not self.exact
         shape = (image.shape[2], image.shape[3])
         lower, upper = (x[0].to(image.device) for x in whole(threat, shape)[:2])
         margins = known.margins[0].nan_to_num(nan=-math.inf)  # no number, no proof
@@ -178,32 +183,35 @@ class Tree:
         if not self.relus or cutting < self.costs["light"]:
             self._cut(cell)
             return
-        for kind in ("light",) if self.exact or not self.effort.duals else ("light", "full"):
-            start = time.perf_counter()
-            cell, plot = self._plant(cell, kind)
-            self._learn(kind, time.perf_counter() - start)
-            cell = replace(cell, margins=torch.maximum(cell.margins, plot.margins))
+        for full in (False, True) if self.sets else (False,):
+            cell, plot = self._plant(cell, full)
             if cell.proved:
                 self._close(cell.margins)
                 return
-            deciding = math.inf if plot.done else self._deciding(plot)
+            deciding = self._deciding(plot)
             if min(cutting, deciding) < PATIENCE * self.costs["full"]:
                 break
-        if plot.done or cutting < deciding:
+        if cutting < deciding or plot.done:
             self._cut(cell)
         else:
             self.plots.append((cell, plot))
 
-    def _plant(self, cell: Cell, kind: str) -> tuple[Cell, Plot]:
-        """A plot on a cell; the whole threat's neurons are bounded with its duals first."""
-        inputs = self._inputs([cell], coupled=kind == "full")
-        if kind == "light":
+    def _plant(self, cell: Cell, full: bool) -> tuple[Cell, Plot]:
+        """A plot on a cell, over its box or, in full, over the set; it may be proved at once.
+
+        In full, the whole threat's neurons are bounded with its duals first.
+        """
+        start = time.perf_counter()
+        inputs = self._inputs([cell], coupled=full)
+        if not full:
             inputs = Box(inputs.box)
         elif not cell.level:
             found = DeepPoly()(self.network, inputs, self.rows, stack([cell]))
             cell = replace(cell, layers=layers_of(found, 0), margins=found.margins[0])
         plot = Plot(self.network, inputs, cell.layers, self.rows, cell.margins, self.effort)
-        return replace(cell, layers=plot.layers), plot
+        self._learn("full" if full else "light", time.perf_counter() - start)
+        margins = torch.maximum(cell.margins, plot.margins)
+        return replace(cell, layers=plot.layers, margins=margins), plot
 
     def _cutting(self, cell: Cell, centre: float) -> float:
         """Seconds that cutting should take to close a cell; inf where it will not."""
@@ -224,10 +232,10 @@ class Tree:
 
     def _deciding(self, plot: Plot) -> float:
         """Seconds that deciding neurons should take to close a plot."""
-        if plot.expected <= 0:
+        if plot.done or plot.expected <= 0:
             return math.inf
         each = plot.seconds / plot.nodes if plot.nodes else self.costs["node"]
-        return each * 2.0 ** min(60.0, -plot.lowest / plot.expected)
+        return each * 2.0 ** min(60.0, DULLER * -plot.lowest / plot.expected)
 
     def _learn(self, what: str, seconds: float) -> None:
         """What a step costs, by the last ones."""
@@ -257,7 +265,7 @@ class Tree:
         return Knife(self.threat, self.image[0], steepness + 1e-3 * steepness.amax())
 
     def _tend(self) -> None:
-        """A round in the plot that is worst."""
+        """A round in the plot that is worst; then it is closed, cut, planted anew, or kept."""
         self.plots.sort(key=lambda pair: pair[1].lowest)
         cell, plot = self.plots[0]
         self._attack(cell, plot)
@@ -265,21 +273,25 @@ class Tree:
             return
         plot.round()
         cell = replace(cell, margins=torch.maximum(cell.margins, plot.margins))
+        light = self.sets and isinstance(plot.inputs, Box)
+        if light and not cell.proved and plot.seconds > PATIENCE * self.costs["full"]:
+            cell, plot = self._plant(cell, full=True)
         if cell.proved:
             self._close(cell.margins)
         elif plot.done or self._late(cell, plot):
             self._cut(cell)
         else:
+            self.plots[0] = cell, plot
             return
         self.plots.pop(0)
 
     def _late(self, cell: Cell, plot: Plot) -> bool:
-        """Whether cutting the field is now the quicker way."""
+        """Whether cutting the field is the quicker way by now, or the only one."""
         if not self.fields:
             return False
         if bool((plot.stuck < math.inf).any()):
             return True
-        if plot.nodes < 4 * self.effort.batch:
+        if plot.nodes < 2 * self.effort.batch:
             return False
         centre = self.hunt.margins_at((cell.lower / 2 + cell.upper / 2)[None])
         return self._cutting(cell, float(centre[0])) < self._deciding(plot)
