@@ -46,8 +46,8 @@ DULLER = 2.0
 """How many times less decisions gain than the first one promises. Measured: trees of a few dozen
 to some ten thousand nodes have about twice the depth that their roots' gains suggest."""
 
-PARTS = 4.0
-"""How many parts a cut makes, mostly."""
+PARTS = 3.0
+"""How many of the four parts that a cut makes stay open, about."""
 
 
 @dataclass(frozen=True)
@@ -231,11 +231,12 @@ class Tree:
         return margins.tolist()
 
     def _deciding(self, plot: Plot) -> float:
-        """Seconds that deciding neurons should take to close a plot."""
+        """Seconds that deciding neurons should still take to close a plot: no less than so far."""
         if plot.done or plot.expected <= 0:
             return math.inf
         each = plot.seconds / plot.nodes if plot.nodes else self.costs["node"]
-        return each * 2.0 ** min(60.0, DULLER * -plot.lowest / plot.expected)
+        ahead = each * 2.0 ** min(60.0, DULLER * -plot.lowest / plot.expected)
+        return max(ahead, plot.seconds)
 
     def _learn(self, what: str, seconds: float) -> None:
         """What a step costs, by the last ones."""
