@@ -50,11 +50,12 @@ def careful(
         paid = paid + p.abs() @ block.error
         row = torch.addmm(row[:, : pixels + place.start], p, block.matrix)
         constant = torch.addmv(constant, p, block.constant)
-    least = ground.prove(row, nodes.duals, steps)
+    fine = torch.isfinite(row).all(1)
+    least = ground.prove(torch.where(fine[:, None], row, 0.0), nodes.duals, steps)
     unit = rounding.backward(count, 2 * top + 2)
     floor = rounding.underflow(count) * (count + float(reduced.magnitude.sum()))
     slack = unit * lost + (1 + unit) * paid + floor + rounding.FAINT
     slack = slack + rounding.summation(4) * (constant.abs() + least.bound.abs() + slack)
     bound = constant + least.bound - slack
-    fine = torch.isfinite(row).all(1) & ~torch.isnan(bound) & (bound < torch.inf)
+    fine &= ~torch.isnan(bound) & (bound < torch.inf)
     return torch.where(fine, bound, -torch.inf), least.duals

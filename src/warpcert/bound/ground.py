@@ -112,6 +112,8 @@ class SetGround(Ground):
         return Lowest(torch.cat(bounds), torch.cat(points), whole)
 
     def prove(self, rows: Tensor, duals: Tensor | None, steps: int | None = 0) -> Proved:
+        if not len(rows):
+            return Proved(rows.new_zeros(0))
         bounds, after = [], []
         for part, warm in self._parts(rows, duals):
             least = self.inputs.minimise(self._whole(part), warm, steps)
