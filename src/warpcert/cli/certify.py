@@ -50,6 +50,7 @@ class Method(StrEnum):
     INTERVAL = "interval"
     DEEPPOLY = "deeppoly"
     ALPHA = "alpha"
+    COMPLETE = "complete"
     ATTACK = "attack"
 
 

@@ -22,6 +22,9 @@ FAINT = 2.0**-960
 """More than any sum of products loses to underflow, for sums of up to 2**60 terms, also when it
 is then multiplied by UNIT. Too small to be seen beside any number that matters."""
 
+TRACE = 2.0**-1000
+"""A weight too small to matter, but not zero: it changes no sum of pixels by more than FAINT."""
+
 TIE = 1e-9
 """How unequal, relative to their sum, the two sides of an interval around zero must be for DeepPoly
 to prefer one line below a ReLU. Soundness does not depend on it: any slope gives a valid line."""
@@ -166,6 +169,28 @@ def faint(asked: Tensor, way: float) -> Tensor:
     2**50 of them lose together. Where nothing is asked, all products are zero, and exact.
     """
     return (asked > 0).to(asked) * (FAINT * (1 + way) ** 2)
+
+
+TOUCH = 2.0**-40
+"""How far beyond the ball, relative to delta, a box may begin and still count as touching it.
+
+The norm of a float64 pair is off by 4 u of itself at most, so that no box that meets the ball is
+further away by this test; one that is nearer is widened by as much, which only adds fields."""
+
+
+def further(way: Tensor) -> Tensor:
+    """A product of two numbers >= 0, rounded up: it is off by u of itself, or by underflow."""
+    return torch.where(way > 0, way * (1 + 4 * UNIT) + TINY, way)
+
+
+def less(x: Tensor) -> Tensor:
+    """The next float64 below x: a rounded sum or difference is not above the exact one."""
+    return torch.nextafter(x, torch.full_like(x, -math.inf))
+
+
+def more(x: Tensor) -> Tensor:
+    """The next float64 above x: a rounded sum or difference is not below the exact one."""
+    return torch.nextafter(x, torch.full_like(x, math.inf))
 
 
 LARGEST_DUAL = 2.0**400

@@ -35,12 +35,12 @@ def certify(  # noqa: PLR0913 - the last two are for comparisons
     """Say whether bending can change a label: one Verdict for an image (C, H, W) and its label,
     a list for a batch (B, C, H, W) and labels (B,).
 
-    Methods: "interval", "deeppoly", "alpha", each tighter and slower than the one before; "auto"
-    tries them in turn on what is still undecided, with attacks in between; "attack" only looks for
-    fields. An image is certified
-    when the lower bound of every margin is above zero, and falsified when an attack finds a field
-    of the threat that changes its label. ``timeout`` are seconds for each image; images of a batch
-    share theirs.
+    Methods: "interval", "deeppoly", "alpha", each tighter and slower than the one before;
+    "complete" cuts the field and decides neurons until an image is decided (see `Tree`); "auto"
+    tries cheap methods and an attack first, and branches on what is still undecided; "attack" only
+    looks for fields. An image is certified when the lower bound of every margin is above zero, and
+    falsified when an attack finds a field of the threat that changes its label. ``timeout`` are
+    seconds for each image; images of a batch share theirs.
     """
     if timeout is not None and not 0 <= timeout < math.inf:
         raise ValueError(f"timeout must be a number of seconds >= 0, or None, got {timeout}")

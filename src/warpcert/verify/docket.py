@@ -79,6 +79,12 @@ class Docket:
         for k in which.tolist():
             self.methods[k] = method
 
+    def raise_margins(self, k: int, margins: Tensor, method: str) -> None:
+        """Enter margins (classes - 1,) proved for one image."""
+        proved = margins.to(self.margins).nan_to_num(nan=-math.inf)
+        self.margins[k] = torch.maximum(self.margins[k], proved)
+        self.methods[k] = method
+
     def refute(self, k: int, field: Tensor, margin: float, rival: int, method: str) -> None:
         """Enter a field (H, W, 2) that changes an image's label."""
         self.fields[k], self.rivals[k], self.methods[k] = field.cpu(), rival, method

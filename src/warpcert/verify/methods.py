@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from warpcert.attacks import QUICK, STRONGEST
 from warpcert.bound import Alpha, Bounder, DeepPoly, IntervalPropagation
+from warpcert.verify.complete import Complete
 from warpcert.verify.step import Prove, Refute, Step
 
 METHODS: dict[str, Bounder] = {
@@ -17,7 +18,10 @@ ATTACKS: dict[str, Step] = {
     "interval": Refute("attack", QUICK),
     "alpha": Refute("strong attack", STRONGEST),
 }
-"""What "auto" tries after a method, on what that has left undecided."""
+"""What is tried after a method, on what that has left undecided."""
+
+CHEAP = ("interval", "deeppoly")
+"""What "auto" tries before it branches: a tree's own bounds are better than all beyond."""
 
 
 def bounder(method: str, intersect: bool = True) -> Bounder:
@@ -32,18 +36,22 @@ def bounder(method: str, intersect: bool = True) -> Bounder:
 
 
 def steps(method: str, intersect: bool = True) -> list[Step]:
-    """What is tried in which order: one bounder, attacks alone, or for "auto" all of them."""
+    """What is tried in which order: one bounder, attacks alone, or a tree after cheap steps.
+
+    "auto" branches on what the cheap methods and an attack leave open; "complete" does so at once
+    after intervals and the attack.
+    """
     if method in METHODS:
         return [Prove(method, bounder(method, intersect))]
-    if method not in ("auto", "attack"):
-        names = ", ".join((*METHODS, "auto", "attack"))
+    if method not in ("complete", "auto", "attack"):
+        names = ", ".join((*METHODS, "complete", "auto", "attack"))
         raise ValueError(f"method must be one of {names}, got {method!r}")
     if not intersect:
         raise ValueError(f"intersect=False is for the method 'deeppoly', got {method!r}")
     if method == "attack":
         return list(ATTACKS.values())
     found: list[Step] = []
-    for name, engine in METHODS.items():
-        found.append(Prove(name, engine))
+    for name in CHEAP if method == "auto" else CHEAP[:1]:
+        found.append(Prove(name, METHODS[name]))
         found += [ATTACKS[name]] if name in ATTACKS else []
-    return found
+    return [*found, Complete()]
