@@ -50,6 +50,8 @@ class Method(StrEnum):
     INTERVAL = "interval"
     DEEPPOLY = "deeppoly"
     ALPHA = "alpha"
+    LP = "lp"
+    MILP = "milp"
     ATTACK = "attack"
 
 

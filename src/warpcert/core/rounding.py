@@ -221,6 +221,24 @@ def underflow(terms: int) -> float:
     return 2 * (terms + 8) * TINY
 
 
+TRACED = 2.0**-30
+"""How far, relative to the size of its terms, a member's values computed in float64 may seem to
+break a row of a program that holds for the exact ones. Rounding stays far below it."""
+
+FEASIBLE = 1e-7
+"""How far a solver of programs with integers may leave a row: what is asked of all of them."""
+
+BELIEVED = 10.0
+"""How many times a solver's tolerance its word must be above zero to count.
+
+An optimum moves by at most the sum of |duals| times the tolerance, to first order, when every row
+moves by as much. This is the one number here that proves nothing: verdicts say where it is used."""
+
+WIDENED = 2.0**-20
+"""By how much, relative to 1 + |end|, intervals are widened before a solver with tolerances sees
+them: ten times those. Wider intervals are as true as narrower ones."""
+
+
 def realised(x: Tensor) -> Tensor:
     """Bound of the rounding in the values of bent images x (B, C, H, W), computed in float64.
 

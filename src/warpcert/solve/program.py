@@ -43,6 +43,7 @@ class Status(Enum):
     OPTIMAL = "optimal"
     INFEASIBLE = "infeasible"
     TIMEOUT = "timeout"
+    STOPPED = "stopped"
     FAILED = "failed"
 
 
@@ -52,7 +53,7 @@ class Solution:
 
     ``bound`` is proved, see `dual_bound`, whatever the status. All else is the solver's word: the
     ``point`` it ended at (None: it has none), the rows' ``duals`` (None for programs with
-    integers) and the ``claim``, its own lower bound.
+    integers) and the ``claim``, its own lower bound. ``trouble`` says what went wrong, if anything.
     """
 
     status: Status
@@ -60,6 +61,11 @@ class Solution:
     claim: float
     point: Floats | None
     duals: Floats | None
+    trouble: str = ""
+
+
+DUAL = 1e-9
+"""How far a reduced cost may have the wrong sign: what a bound from duals loses grows with it."""
 
 
 def solve(program: Program, *, time_limit: float | None = None, threads: int = 1) -> Solution:
@@ -81,9 +87,13 @@ class Solver:
         self.program = program
         self.time_limit = math.inf if time_limit is None else time_limit
         self._highs: Any = highspy.Highs()
-        for name, value in (("output_flag", False), ("threads", threads)):
+        for name, value in (
+            ("output_flag", False),
+            ("threads", threads),
+            ("dual_feasibility_tolerance", DUAL),
+        ):
             self._highs.setOptionValue(name, value)
-        self._accepted = self._highs.passModel(_model(program)) != highspy.HighsStatus.kError
+        self._accepted = self._highs.passModel(as_highs(program)) != highspy.HighsStatus.kError
         self._start: Any = None
 
     def solve(self, cost: Floats) -> Solution:
@@ -173,8 +183,8 @@ def _exponent(cost: Floats) -> int:
     return math.frexp(largest)[1] if 0 < largest < math.inf else 0
 
 
-def _model(program: Program) -> Any:
-    """As HiGHS wants it."""
+def as_highs(program: Program) -> Any:
+    """A program as HiGHS wants it."""
     model, rows = highspy.HighsLp(), program.rows
     model.num_col_, model.num_row_ = len(program.cost), len(rows)
     model.col_cost_, model.col_lower_, model.col_upper_ = (

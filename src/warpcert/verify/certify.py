@@ -35,9 +35,10 @@ def certify(  # noqa: PLR0913 - the last two are for comparisons
     """Say whether bending can change a label: one Verdict for an image (C, H, W) and its label,
     a list for a batch (B, C, H, W) and labels (B,).
 
-    Methods: "interval", "deeppoly", "alpha", each tighter and slower than the one before; "auto"
-    tries them in turn on what is still undecided, with attacks in between; "attack" only looks for
-    fields. An image is certified
+    Methods: "interval", "deeppoly", "alpha", "lp", each tighter and slower than the one before;
+    "auto" tries the first three in turn on what is still undecided, with attacks in between;
+    "attack" only looks for fields; "milp" decides by programs with integers, and says in ``reason``
+    where a certificate rests on the solver's word. An image is certified
     when the lower bound of every margin is above zero, and falsified when an attack finds a field
     of the threat that changes its label. ``timeout`` are seconds for each image; images of a batch
     share theirs.

@@ -6,6 +6,9 @@ from warpcert.attacks import QUICK, STRONGEST
 from warpcert.bound import Alpha, Bounder, DeepPoly, IntervalPropagation
 from warpcert.verify.step import Prove, Refute, Step
 
+PROGRAMS = ("lp", "milp")
+"""Methods that solve programs, after "alpha" has done what it can."""
+
 METHODS: dict[str, Bounder] = {
     "interval": IntervalPropagation(),
     "deeppoly": DeepPoly(),
@@ -22,8 +25,13 @@ ATTACKS: dict[str, Step] = {
 
 def bounder(method: str, intersect: bool = True) -> Bounder:
     """The bounder of that name; without ``intersect``, as in the paper (DeepPoly only)."""
+    if method == "lp":
+        from warpcert.verify.programs import LinearProgram  # noqa: PLC0415 - it needs a solver
+
+        return LinearProgram()
     if method not in METHODS:
-        raise ValueError(f"method must be one of {', '.join(METHODS)}, got {method!r}")
+        names = ", ".join((*METHODS, "lp"))
+        raise ValueError(f"method must be one of {names}, got {method!r}")
     if intersect:
         return METHODS[method]
     if method != "deeppoly":
@@ -35,15 +43,27 @@ def steps(method: str, intersect: bool = True) -> list[Step]:
     """What is tried in which order: one bounder, attacks alone, or for "auto" all of them."""
     if method in METHODS:
         return [Prove(method, bounder(method, intersect))]
-    if method not in ("auto", "attack"):
-        names = ", ".join((*METHODS, "auto", "attack"))
+    if method not in ("auto", "attack", *PROGRAMS):
+        names = ", ".join((*METHODS, *PROGRAMS, "auto", "attack"))
         raise ValueError(f"method must be one of {names}, got {method!r}")
     if not intersect:
         raise ValueError(f"intersect=False is for the method 'deeppoly', got {method!r}")
     if method == "attack":
         return list(ATTACKS.values())
+    if method in PROGRAMS:
+        return [Prove("alpha", METHODS["alpha"]), _program(method)]
     found: list[Step] = []
     for name, engine in METHODS.items():
         found.append(Prove(name, engine))
         found += [ATTACKS[name]] if name in ATTACKS else []
     return found
+
+
+def _program(method: str) -> Step:
+    """The step that solves programs."""
+    from warpcert.verify.mixed import Decide  # noqa: PLC0415 - they need a solver
+    from warpcert.verify.programs import LinearProgram, ProveEach  # noqa: PLC0415
+
+    if method == "milp":
+        return Decide()
+    return ProveEach(method, LinearProgram(before=None, settled=0.0))
