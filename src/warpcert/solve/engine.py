@@ -28,6 +28,10 @@ class Aim:
     cancelled: Callable[[], bool] = lambda: False
 
 
+TO_THE_END = Aim()
+"""Nothing ends the search early."""
+
+
 class Engine(ABC):
     """Hyper-parameters are in the object, data in the call. No answer is believed, see `Solution`.
 
@@ -45,5 +49,5 @@ class Engine(ABC):
         """Why it cannot be used here, and how to mend that, in one line; nothing if it can."""
 
     @abstractmethod
-    def solve(self, program: Program, aim: Aim = Aim()) -> Solution:  # noqa: B008 - frozen
+    def solve(self, program: Program, aim: Aim = TO_THE_END) -> Solution:
         """Minimise, with integers where the program has them."""

@@ -10,7 +10,7 @@ import highspy
 import numpy as np
 
 from warpcert.core import rounding
-from warpcert.solve.engine import Aim, Engine
+from warpcert.solve.engine import TO_THE_END, Aim, Engine
 from warpcert.solve.program import Program, Solution, Solver, Status, as_highs, dual_bound
 
 
@@ -25,7 +25,7 @@ class Highs(Engine):
     def missing(self) -> str:
         return ""
 
-    def solve(self, program: Program, aim: Aim = Aim()) -> Solution:  # noqa: B008 - frozen
+    def solve(self, program: Program, aim: Aim = TO_THE_END) -> Solution:
         if program.integral is None:
             limit = None if aim.seconds == math.inf else aim.seconds
             return Solver(program, time_limit=limit).solve(program.cost)

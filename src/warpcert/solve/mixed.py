@@ -58,10 +58,12 @@ class Mixed:
         for image in members:
             encoding.check_member(image)
         nothing = replace(encoding.program, cost=np.zeros_like(encoding.program.lower))
-        found = self.engine.solve(
-            nothing, Aim(seconds=max(0.0, left()), start=_start(encoding, members[-1]))
-        )
-        return "" if found.point is not None else self._end(found) or "no point was found"
+        starts = [_start(encoding, image) for image in members[-1:]]
+        aim = Aim(seconds=max(0.0, left()), start=starts[0] if starts else None)
+        found = self.engine.solve(nothing, aim)
+        if found.point is not None:
+            return ""
+        return self._end(found) or f"{self.engine.name} finds no point at all"
 
     def margin_of_safety(self, relaxed: Solution) -> float:
         """What is taken off the solver's word, from the same margin's linear program."""
@@ -73,18 +75,18 @@ class Mixed:
         encoding: Encoding,
         cost: Floats,
         relaxed: Solution,
-        members: list[Tensor],
         *,
+        start: Tensor | None = None,
         time_limit: float = math.inf,
         cancelled: Cancelled | None = None,
     ) -> Answer:
-        """Minimise one cost; ``members`` are images of the set, the best of them last."""
+        """Minimise one cost; ``relaxed`` is its linear program's solution, ``start`` a member."""
         off = self.margin_of_safety(relaxed)
         aim = Aim(
             above=FIRM * off,
             below=-off,
             seconds=max(0.0, min(time_limit, left())),
-            start=_start(encoding, members[-1]) if members else None,
+            start=None if start is None else _start(encoding, start),
             cancelled=cancelled or (lambda: False),
         )
         found = self.engine.solve(replace(encoding.program, cost=cost), aim)

@@ -105,8 +105,8 @@ class _Case:
         def call(r: int) -> Callable[[Cancelled], Answer]:
             def work(cancelled: Cancelled) -> Answer:
                 cost = encoding.cost(value, self.rows[0, r].cpu().numpy())
-                last = [members[-1].cpu()]
-                return mixed(encoding, cost, relaxed[r], last, cancelled=cancelled)
+                start = members[-1].cpu()
+                return mixed(encoding, cost, relaxed[r], start=start, cancelled=cancelled)
 
             return work
 
