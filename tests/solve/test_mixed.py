@@ -244,7 +244,7 @@ def test_a_program_must_have_a_point() -> None:
 
 
 def test_an_empty_program_is_told_when_nothing_is_cut_off() -> None:
-    """With a limit on the cost it is no different from one whose points cost more, hence `check`."""
+    """With a limit on the cost it is no different from one whose points cost more."""
     encoding, row, _, image = shifted(1.5)
     low, high = encoding.program.lower.copy(), encoding.program.upper.copy()
     score = encoding.columns[4][0]

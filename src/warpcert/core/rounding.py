@@ -225,6 +225,10 @@ TRACED = 2.0**-30
 """How far, relative to the size of its terms, a member's values computed in float64 may seem to
 break a row of a program that holds for the exact ones. Rounding stays far below it."""
 
+REDUCED = 1e-9
+"""How far a reduced cost may have the wrong sign in a linear program's solution. What a bound from
+duals loses grows with it; soundness does not depend on it."""
+
 FEASIBLE = 1e-7
 """How far a solver of programs with integers may leave a row: what is asked of all of them."""
 

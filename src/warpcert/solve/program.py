@@ -64,10 +64,6 @@ class Solution:
     trouble: str = ""
 
 
-DUAL = 1e-9
-"""How far a reduced cost may have the wrong sign: what a bound from duals loses grows with it."""
-
-
 def solve(program: Program, *, time_limit: float | None = None, threads: int = 1) -> Solution:
     """Solve one program. For many costs over one set of constraints use a `Solver`."""
     return Solver(program, time_limit=time_limit, threads=threads).solve(program.cost)
@@ -90,7 +86,7 @@ class Solver:
         for name, value in (
             ("output_flag", False),
             ("threads", threads),
-            ("dual_feasibility_tolerance", DUAL),
+            ("dual_feasibility_tolerance", rounding.REDUCED),
         ):
             self._highs.setOptionValue(name, value)
         self._accepted = self._highs.passModel(as_highs(program)) != highspy.HighsStatus.kError
