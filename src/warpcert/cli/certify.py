@@ -51,6 +51,7 @@ class Method(StrEnum):
     DEEPPOLY = "deeppoly"
     ALPHA = "alpha"
     LP = "lp"
+    KRELU = "krelu"
     MILP = "milp"
     ATTACK = "attack"
 

@@ -229,6 +229,13 @@ REDUCED = 1e-9
 """How far a reduced cost may have the wrong sign in a linear program's solution. What a bound from
 duals loses grows with it; soundness does not depend on it."""
 
+WORTH = 1e-4
+"""What a face of a hull must cut off, and a round of them gain, to be worth the trouble."""
+
+CORNER = 2.0**-36
+"""How far, relative to the octagon's size, a point may seem to be outside of it and still count as
+its corner, or be apart from another and still be the same. Soundness does not depend on it."""
+
 FEASIBLE = 1e-7
 """How far a solver of programs with integers may leave a row: what is asked of all of them."""
 

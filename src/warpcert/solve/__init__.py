@@ -2,6 +2,7 @@
 
 from warpcert.solve.encoding import Encoding, encode
 from warpcert.solve.engine import Aim, Engine
+from warpcert.solve.engines import ENGINES, engine
 from warpcert.solve.highs import Highs
 from warpcert.solve.lp import minimise_rows
 from warpcert.solve.mixed import Mixed
@@ -12,6 +13,7 @@ from warpcert.solve.tighten import Tighten, one_of
 from warpcert.solve.values import value_intervals
 
 __all__ = [
+    "ENGINES",
     "Aim",
     "Encoding",
     "Engine",
@@ -25,6 +27,7 @@ __all__ = [
     "Tighten",
     "dual_bound",
     "encode",
+    "engine",
     "minimise_rows",
     "one_of",
     "parallel",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
@@ -14,7 +14,7 @@ from torch import Tensor
 from warpcert.core import rounding
 from warpcert.core.errors import Unsound
 from warpcert.core.interval import Interval
-from warpcert.core.polytope import Block, Floats, Ints, Polytope, Rows
+from warpcert.core.polytope import Floats, Ints, Polytope
 from warpcert.net import Activation, Affine, Hinge, Network, Step
 from warpcert.net.average import AveragePool
 from warpcert.solve.matrix import Entries, matrix_entries
@@ -52,18 +52,6 @@ class Encoding:
         cost = np.zeros_like(self.program.lower)
         np.add.at(cost, columns[asked], weights[asked])
         return cost
-
-    def with_rows(self, blocks: Sequence[Block]) -> Encoding:
-        """The same with more rows."""
-        old, new = self.program.rows, Rows.of(blocks)
-        rows = Rows(
-            np.concatenate([old.starts, old.starts[-1] + new.starts[1:]]),
-            np.concatenate([old.columns, new.columns]),
-            np.concatenate([old.values, new.values]),
-            np.concatenate([old.lower, new.lower]),
-            np.concatenate([old.upper, new.upper]),
-        )
-        return replace(self, program=replace(self.program, rows=rows))
 
     def point(self, image: Tensor) -> tuple[Floats, Mask]:
         """What an image (C, H, W) says of the columns, and of which: all but the input set's own.

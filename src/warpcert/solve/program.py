@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from typing import Any
 
@@ -98,6 +98,10 @@ class Solver:
         The solver sees the cost times a power of two, so that its tolerances mean the same for all.
         """
         exponent = _exponent(cost)
+        if not self._accepted:
+            bound = dual_bound(self.program, cost, None)
+            trouble = "HiGHS does not take the program"
+            return Solution(Status.FAILED, bound, -math.inf, None, None, trouble)
         status = self._search(np.ldexp(cost, -exponent))
         found, info = self._highs.getSolution(), self._highs.getInfo()
         integral = self.program.integral is not None
@@ -111,10 +115,25 @@ class Solver:
         bound = dual_bound(self.program, cost, duals)
         return Solution(status, bound, math.ldexp(claim, exponent), point, duals)
 
+    def add(self, rows: Rows) -> None:
+        """Add rows to the constraints; from now on searches begin where the last one ended."""
+        old = self.program.rows
+        self.program = replace(self.program, rows=old.joined(rows))
+        if self._accepted and len(rows):
+            done = self._highs.addRows(
+                len(rows),
+                rows.lower,
+                rows.upper,
+                len(rows.values),
+                rows.starts[:-1].astype(np.int32),
+                rows.columns.astype(np.int32),
+                rows.values,
+            )
+            self._accepted = done != highspy.HighsStatus.kError
+            self._start = self._highs.getBasis()
+
     def _search(self, cost: Floats) -> Status:
         """Search from the vertex where all searches begin; the first one finds it."""
-        if not self._accepted:
-            return Status.FAILED
         if self._start is None:
             own = np.ldexp(self.program.cost, -_exponent(self.program.cost))
             status = self._run(own)

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
 from warpcert.attacks import QUICK, STRONGEST
 from warpcert.bound import Alpha, Bounder, DeepPoly, IntervalPropagation
 from warpcert.verify.step import Prove, Refute, Step
 
-PROGRAMS = ("lp", "milp")
-"""Methods that solve programs, after "alpha" has done what it can."""
+if TYPE_CHECKING:
+    from warpcert.verify.programs import LinearProgram
+
+PROGRAMS = ("lp", "krelu", "milp")
+"""Methods that solve programs, after "alpha" has done what it can; only the last needs integers."""
 
 METHODS: dict[str, Bounder] = {
     "interval": IntervalPropagation(),
@@ -25,13 +31,11 @@ ATTACKS: dict[str, Step] = {
 
 def bounder(method: str, intersect: bool = True) -> Bounder:
     """The bounder of that name; without ``intersect``, as in the paper (DeepPoly only)."""
-    if method == "lp":
-        from warpcert.verify.programs import LinearProgram  # noqa: PLC0415 - it needs a solver
-
-        return LinearProgram()
-    if method not in METHODS:
-        names = ", ".join((*METHODS, "lp"))
+    if method not in METHODS and method not in PROGRAMS[:2]:
+        names = ", ".join((*METHODS, *PROGRAMS[:2]))
         raise ValueError(f"method must be one of {names}, got {method!r}")
+    if intersect and method in PROGRAMS:
+        return _programs()[method]
     if intersect:
         return METHODS[method]
     if method != "deeppoly":
@@ -39,8 +43,13 @@ def bounder(method: str, intersect: bool = True) -> Bounder:
     return DeepPoly(intersect=False)
 
 
-def steps(method: str, intersect: bool = True) -> list[Step]:
-    """What is tried in which order: one bounder, attacks alone, or for "auto" all of them."""
+def steps(method: str, intersect: bool = True, solver: str = "highs") -> list[Step]:
+    """What is tried in which order: one bounder, attacks alone, or for "auto" all of them.
+
+    ``solver`` is for the methods "lp" and "milp".
+    """
+    if solver != "highs" and method not in ("lp", "milp"):
+        raise ValueError(f"solver={solver!r} is for the methods 'lp' and 'milp', got {method!r}")
     if method in METHODS:
         return [Prove(method, bounder(method, intersect))]
     if method not in ("auto", "attack", *PROGRAMS):
@@ -51,7 +60,7 @@ def steps(method: str, intersect: bool = True) -> list[Step]:
     if method == "attack":
         return list(ATTACKS.values())
     if method in PROGRAMS:
-        return [Prove("alpha", METHODS["alpha"]), _program(method)]
+        return [Prove("alpha", METHODS["alpha"]), _program_step(method, solver)]
     found: list[Step] = []
     for name, engine in METHODS.items():
         found.append(Prove(name, engine))
@@ -59,11 +68,21 @@ def steps(method: str, intersect: bool = True) -> list[Step]:
     return found
 
 
-def _program(method: str) -> Step:
-    """The step that solves programs."""
-    from warpcert.verify.mixed import Decide  # noqa: PLC0415 - they need a solver
-    from warpcert.verify.programs import LinearProgram, ProveEach  # noqa: PLC0415
+def _programs() -> dict[str, LinearProgram]:
+    """The bounders that solve linear programs."""
+    from warpcert.verify.krelu import KRelu  # noqa: PLC0415 - the others need no solver
+    from warpcert.verify.programs import LinearProgram  # noqa: PLC0415
 
+    return {"lp": LinearProgram(), "krelu": KRelu()}
+
+
+def _program_step(method: str, solver: str) -> Step:
+    """The step that solves programs, once "alpha" has been tried."""
+    from warpcert.solve import Mixed, engine  # noqa: PLC0415 - the others need no solver
+    from warpcert.verify.mixed import Decide  # noqa: PLC0415
+    from warpcert.verify.programs import ProveEach  # noqa: PLC0415
+
+    chosen = engine(solver)
     if method == "milp":
-        return Decide()
-    return ProveEach(method, LinearProgram(before=None, settled=0.0))
+        return Decide(mixed=Mixed(chosen))
+    return ProveEach(method, replace(_programs()[method], before=None, settled=0.0, engine=chosen))

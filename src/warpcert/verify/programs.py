@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from warpcert.bound import Alpha, Bounder, Bounds
+from warpcert.bound.arithmetic import plain_products
 from warpcert.core.box import Box
 from warpcert.core.inputset import InputSet
 from warpcert.core.interval import Interval
@@ -52,7 +53,17 @@ class LinearProgram(Bounder):
         rows: Float[Tensor, "B S classes"],
         warm: Bounds | None,
     ) -> Bounds:
-        base = warm
+        return self.examine(network, inputs, rows, warm)[0]
+
+    def examine(
+        self,
+        network: Network,
+        inputs: InputSet,
+        rows: Float[Tensor, "B S classes"],
+        warm: Bounds | None,
+    ) -> tuple[Bounds, str]:
+        """The bounds, and what trouble a solver had, if any."""
+        trouble, base = "", warm
         if self.before is not None or base is None:
             base = (self.before or Alpha()).bound(network, inputs, rows, warm)
         layers = {k: Interval(x.lower.clone(), x.upper.clone()) for k, x in base.layers.items()}
@@ -71,9 +82,10 @@ class LinearProgram(Bounder):
                     layers[number].lower[k] = interval.lower[0].to(margins.device)
                     layers[number].upper[k] = interval.upper[0].to(margins.device)
             found = self.solve(setting, rows[k][todo])
+            trouble = next((one.trouble for one in found if one.trouble), trouble)
             better = torch.tensor([one.bound for one in found], dtype=margins.dtype)
             margins[k, todo] = torch.maximum(margins[k, todo], better.to(margins.device))
-        return Bounds(layers, margins, base.slopes, base.duals)
+        return Bounds(layers, margins, base.slopes, base.duals), trouble
 
     def solve(self, setting: Setting, rows: Float[Tensor, "S classes"]) -> list[Solution]:
         """One program for each row."""
@@ -91,21 +103,30 @@ class ProveEach(Step):
     """Bound the margins of one image after the other, and keep what is proved when time is up."""
 
     name: str
-    bounder: Bounder
+    bounder: LinearProgram
 
     def __call__(self, docket: Docket, which: Tensor) -> None:
-        known = docket.known(which)
+        known, network = docket.known(which), docket.network
         for place, k in enumerate(which.tolist()):
             one = torch.tensor([k], device=which.device)
             warm = None if known is None else known.select(torch.tensor([place]))
-            found = self.bounder(docket.network, docket.inputs(one), docket.rows[one], warm)
+            with plain_products(network):
+                found, trouble = self.bounder.examine(
+                    network, docket.inputs(one), docket.rows[one], warm
+                )
             docket.prove(one, found, self.name)
+            docket.reasons[k] = trouble
 
 
 @dataclass(frozen=True, eq=False)
 class Setting:
-    """One image's problem on the CPU: its polytope, and intervals (1, ...) of layers."""
+    """One image's problem on the CPU: its polytope, and intervals (1, ...) of layers.
 
+    ``inputs`` is the set itself, and ``where`` the network on its device.
+    """
+
+    where: Network
+    inputs: InputSet
     network: Network
     polytope: Polytope
     box: Interval
@@ -123,7 +144,7 @@ class Setting:
         if not all(bool(torch.isfinite(x.lower + x.upper).all()) for x in values):
             return None
         (polytope,) = inputs.polytope()
-        return Setting(cpu, polytope, box, layers)
+        return Setting(network, inputs, cpu, polytope, box, layers)
 
     def tightened(self, tighten: Tighten) -> Setting:
         """The same with better intervals."""
