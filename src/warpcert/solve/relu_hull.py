@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
+import numpy.typing as npt
 
 from warpcert.core import rounding
 from warpcert.core.polytope import Floats, Ints, Rows
@@ -96,15 +97,21 @@ class ReluHulls:
         return best
 
     def cuts(
-        self, x: Floats, y: Floats, vertices: list[Floats], least: float
+        self,
+        x: Floats,
+        y: Floats,
+        vertices: list[Floats],
+        least: float,
+        among: npt.NDArray[np.bool_] | bool = True,
     ) -> tuple[Ints, Floats, Floats, Floats]:
         """Inequalities alpha . x + beta . relu(x) <= limit that points (G, k) x, y break.
 
-        One for each group whose hull does not hold its point by more than ``least``: its number,
+        One for each group ``among`` them whose hull does not hold its point by more than ``least``: its number,
         alpha, beta and limit, the deepest with coefficients between -1 and 1.
         """
         outside = (x @ directions(self.k).T > self.limits + least).any(1)
-        asked = (outside | (np.abs(y - np.maximum(x, 0)).sum(1) > least)).nonzero()[0]
+        off = np.abs(y - np.maximum(x, 0)).sum(1) > least
+        asked = ((outside | off) & among).nonzero()[0]
         numbers, rows = [], []
         for number in asked.tolist():
             corners = vertices[number]

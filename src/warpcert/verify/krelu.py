@@ -131,8 +131,7 @@ class Team:
             return
         z = solution.point
         x, y = z[before.clip(0)], z[after.clip(0)]
-        y[~whole] = np.maximum(x[~whole], 0)  # nothing is asked of what has no columns
-        which, alpha, beta, limit = self.hulls.cuts(x, y, self.vertices, rounding.WORTH)
+        which, alpha, beta, limit = self.hulls.cuts(x, y, self.vertices, rounding.WORTH, whole)
         if len(which):
             columns = np.concatenate([before[which], after[which]], axis=1)
             values = np.concatenate([alpha, beta], axis=1)
