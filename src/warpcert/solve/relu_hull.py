@@ -102,18 +102,18 @@ class ReluHulls:
         y: Floats,
         vertices: list[Floats],
         least: float,
-        among: npt.NDArray[np.bool_] | bool = True,
+        among: npt.NDArray[np.bool_] | None = None,
     ) -> tuple[Ints, Floats, Floats, Floats]:
         """Inequalities alpha . x + beta . relu(x) <= limit that points (G, k) x, y break.
 
-        One for each group ``among`` them whose hull does not hold its point by more than ``least``: its number,
-        alpha, beta and limit, the deepest with coefficients between -1 and 1.
+        One for each group ``among`` them whose hull leaves its point out by more than ``least``:
+        its number, alpha, beta and limit, the deepest with coefficients between -1 and 1.
         """
         outside = (x @ directions(self.k).T > self.limits + least).any(1)
         off = np.abs(y - np.maximum(x, 0)).sum(1) > least
-        asked = ((outside | off) & among).nonzero()[0]
+        asked = outside | off
         numbers, rows = [], []
-        for number in asked.tolist():
+        for number in (asked if among is None else asked & among).nonzero()[0].tolist():
             corners = vertices[number]
             lifted = np.concatenate([corners, np.maximum(corners, 0)], axis=1)
             row, depth = _separate(lifted, np.concatenate([x[number], y[number]]))

@@ -126,7 +126,7 @@ class Team:
         before = encoding.columns[self.source][self.members]
         after = encoding.columns[self.number][self.members]
         both = np.sort(np.concatenate([before, after], axis=1), axis=1)
-        whole = (both >= 0).all(1) & (np.diff(both, axis=1) > 0).all(1)  # and none stands twice
+        whole = np.asarray((both[:, 0] >= 0) & (np.diff(both, axis=1) > 0).all(1))  # none is twice
         if solution.point is None or not whole.any():
             return
         z = solution.point
