@@ -60,7 +60,7 @@ def steps(method: str, intersect: bool = True, solver: str = "highs") -> list[St
     if method == "attack":
         return list(ATTACKS.values())
     if method in PROGRAMS:
-        return [Prove("alpha", METHODS["alpha"]), _program_step(method, solver)]
+        return _program_steps(method, solver)
     found: list[Step] = []
     for name, engine in METHODS.items():
         found.append(Prove(name, engine))
@@ -76,13 +76,14 @@ def _programs() -> dict[str, LinearProgram]:
     return {"lp": LinearProgram(), "krelu": KRelu()}
 
 
-def _program_step(method: str, solver: str) -> Step:
-    """The step that solves programs, once "alpha" has been tried."""
+def _program_steps(method: str, solver: str) -> list[Step]:
+    """First "alpha", then programs for what that leaves open."""
     from warpcert.solve import Mixed, engine  # noqa: PLC0415 - the others need no solver
     from warpcert.verify.mixed import Decide  # noqa: PLC0415
-    from warpcert.verify.programs import ProveEach  # noqa: PLC0415
+    from warpcert.verify.programs import ProveEach, ProveInner  # noqa: PLC0415
 
-    chosen = engine(solver)
+    chosen, first = engine(solver), ProveInner("alpha", METHODS["alpha"])
     if method == "milp":
-        return Decide(mixed=Mixed(chosen))
-    return ProveEach(method, replace(_programs()[method], before=None, settled=0.0, engine=chosen))
+        return [first, Decide(mixed=Mixed(chosen))]
+    bounds = replace(_programs()[method], before=None, settled=0.0, engine=chosen)
+    return [first, ProveEach(method, bounds)]

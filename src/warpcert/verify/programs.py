@@ -28,7 +28,7 @@ from warpcert.solve import (
     value_intervals,
 )
 from warpcert.verify.docket import Docket
-from warpcert.verify.step import Step
+from warpcert.verify.step import Prove, Step
 
 
 @dataclass(frozen=True)
@@ -96,6 +96,22 @@ class LinearProgram(Bounder):
     def encoding(self, setting: Setting) -> Encoding:
         """The constraints."""
         return setting.encoding()
+
+
+@dataclass(frozen=True)
+class ProveInner(Prove):
+    """Bounds of neurons, for a program to use.
+
+    With ``relaxation="planes"`` they are those of the set itself, whose neurons need not wait for
+    one linear program each: any true bounds will do, and planes are still all that the program
+    knows of its input.
+    """
+
+    def __call__(self, docket: Docket, which: Tensor) -> None:
+        planes = docket.relaxation == "planes"
+        inputs = docket.members(which) if planes else docket.inputs(which)
+        found = self.bounder(docket.network, inputs, docket.rows[which], docket.known(which))
+        docket.prove(which, found, self.name)
 
 
 @dataclass(frozen=True)
