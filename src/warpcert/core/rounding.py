@@ -246,6 +246,35 @@ def underflow(terms: int) -> float:
     return 2 * (terms + 8) * TINY
 
 
+TRACED = 2.0**-30
+"""How far, relative to the size of its terms, a member's values computed in float64 may seem to
+break a row of a program that holds for the exact ones. Rounding stays far below it."""
+
+REDUCED = 1e-9
+"""How far a reduced cost may have the wrong sign in a linear program's solution. What a bound from
+duals loses grows with it; soundness does not depend on it."""
+
+WORTH = 1e-4
+"""What a face of a hull must cut off, and a round of them gain, to be worth the trouble."""
+
+CORNER = 2.0**-36
+"""How far, relative to the octagon's size, a point may seem to be outside of it and still count as
+its corner, or be apart from another and still be the same. Soundness does not depend on it."""
+
+FEASIBLE = 1e-7
+"""How far a solver of programs with integers may leave a row: what is asked of all of them."""
+
+BELIEVED = 10.0
+"""How many times a solver's tolerance its word must be above zero to count.
+
+An optimum moves by at most the sum of |duals| times the tolerance, to first order, when every row
+moves by as much. This is the one number here that proves nothing: verdicts say where it is used."""
+
+WIDENED = 2.0**-20
+"""By how much, relative to 1 + |end|, intervals are widened before a solver with tolerances sees
+them: ten times those. Wider intervals are as true as narrower ones."""
+
+
 def realised(x: Tensor) -> Tensor:
     """Bound of the rounding in the values of bent images x (B, C, H, W), computed in float64.
 
