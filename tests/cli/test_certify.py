@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 import warnings
 from collections.abc import Callable
 from pathlib import Path
@@ -107,6 +108,22 @@ def test_a_network_that_is_fooled(call: Call, nets: Path) -> None:
     (each,) = value["each"]
     assert each["status"] == "falsified" and "attack" in each["method"]
     assert -0.05 - 1e-6 <= each["margin"] < 0 and each["rival"] == 1
+
+
+def test_programs_decide_as_well(call: Call, nets: Path) -> None:
+    words = ("--images", "step.npz", *QUARTER, "--format", "json")
+    for method, status in (("lp", "unknown"), ("krelu", "unknown"), ("milp", "falsified")):
+        (each,) = strict(call("certify", "unsure.onnx", *words, "--method", method).out)["each"]
+        assert (each["status"], each["method"]) == (status, method)
+
+
+def test_solvers_are_for_programs(
+    nets: Path, refusal: Refuse, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    words = ("certify", "sure.onnx", "--images", "step.npz", *QUARTER, "--solver", "scip")
+    assert "is for --method lp and milp, got --method auto" in refusal(*words)
+    monkeypatch.setitem(sys.modules, "pyscipopt", None)
+    assert 'pip install "warpcert[scip]"' in refusal(*words, "--method", "milp")
 
 
 def test_a_network_that_is_wrong(call: Call, nets: Path) -> None:

@@ -202,8 +202,10 @@ def test_the_options_of_a_task_arrive() -> None:
         *,
         relaxation: str,
         timeout: float | None = None,
+        solver: str,
     ) -> list[Verdict]:
         seen.append({"method": method, "relaxation": relaxation, "timeout": timeout})
+        assert solver == "highs"
         seen[-1] |= {"norm": threat.norm, "border": threat.border}
         return [tiny.verdict("unknown", int(label)) for label in labels]
 

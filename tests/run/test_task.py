@@ -47,6 +47,7 @@ def test_the_digest_is_the_same_on_every_machine() -> None:
         {"relaxation": "box"},
         {"timeout": 60.0},
         {"version": "0.2.0"},
+        {"solver": "scip"},
     ],
 )
 def test_whatever_decides_verdicts_is_another_task(changes: dict) -> None:
@@ -58,7 +59,7 @@ def test_names_decide_nothing() -> None:
     assert other.digest == PLAIN.digest
 
 
-@pytest.mark.parametrize("task", [PLAIN, replace(PLAIN, timeout=1.5, norm=1.0)])
+@pytest.mark.parametrize("task", [PLAIN, replace(PLAIN, timeout=1.5, solver="scip")])
 def test_a_task_survives_json(task: Task) -> None:
     text = json.dumps(task.json, allow_nan=False)
     assert Task.from_json(json.loads(text)) == task

@@ -187,6 +187,42 @@ def test_no_rows_at_all() -> None:
     assert solve(program).bound == pytest.approx(-3)
 
 
+def test_rows_can_be_added() -> None:
+    program, _ = random_program(9, 40, 30)
+    solver = Solver(replace(program, rows=part(program.rows, 0, 15)))
+    first = solver.solve(program.cost)
+    solver.add(part(program.rows, 15, 30))
+    second = solver.solve(program.cost)
+    whole = solve(program)
+    assert second.status is Status.OPTIMAL and second.claim >= first.claim - 1e-9
+    assert second.bound == pytest.approx(whole.bound, abs=1e-7)
+    assert len(solver.program.rows) == 30
+
+
+def part(whole: Rows, first: int, last: int) -> Rows:
+    """Some of the rows, one after the other."""
+    ends = slice(whole.starts[first], whole.starts[last])
+    return Rows(
+        whole.starts[first : last + 1] - whole.starts[first],
+        whole.columns[ends],
+        whole.values[ends],
+        whole.lower[first:last],
+        whole.upper[first:last],
+    )
+
+
+def test_rows_that_are_refused_leave_the_bound_of_the_box() -> None:
+    program, _ = random_program(9)
+    solver = Solver(program)
+    solver.solve(program.cost)
+    twice = Rows(np.array([0, 2]), np.array([0, 0]), np.ones(2), np.zeros(1), np.ones(1))
+    solver.add(twice)
+    found = solver.solve(program.cost)
+    assert found.status is Status.FAILED and found.trouble
+    assert found.point is None
+    assert found.bound == pytest.approx(dual_bound(program, program.cost, None), abs=1e-9)
+
+
 # Ends that are not optimal
 
 

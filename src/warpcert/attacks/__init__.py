@@ -6,6 +6,7 @@ from warpcert.attacks.base import Attack
 from warpcert.attacks.boxed import ThroughBox
 from warpcert.attacks.cascade import QUICK, STRONGEST, Cascade
 from warpcert.attacks.frankwolfe import FrankWolfe
+from warpcert.attacks.given import Given
 from warpcert.attacks.linearised import Linearised
 from warpcert.attacks.pgd import ProjectedGradient
 from warpcert.attacks.search import Search
@@ -19,6 +20,7 @@ __all__ = [
     "Attacked",
     "Cascade",
     "FrankWolfe",
+    "Given",
     "Linearised",
     "ProjectedGradient",
     "Search",

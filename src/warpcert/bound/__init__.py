@@ -2,10 +2,39 @@
 
 from warpcert.bound.alpha import Alpha
 from warpcert.bound.ascent import Ascent
+from warpcert.bound.beta import Beta
 from warpcert.bound.bounder import Bounder
 from warpcert.bound.bounds import Bounds
+from warpcert.bound.careful import careful
+from warpcert.bound.choice import Choice
 from warpcert.bound.deeppoly import DeepPoly
+from warpcert.bound.goal import Goal
+from warpcert.bound.ground import BoxGround, Ground, ground
+from warpcert.bound.inner import propagate, straight_ends, tighten
 from warpcert.bound.interval import IntervalPropagation
 from warpcert.bound.margins import margin_rows
+from warpcert.bound.nodes import Nodes
+from warpcert.bound.reduced import Reduced, reduce
 
-__all__ = ["Alpha", "Ascent", "Bounder", "Bounds", "DeepPoly", "IntervalPropagation", "margin_rows"]
+__all__ = [
+    "Alpha",
+    "Ascent",
+    "Beta",
+    "Bounder",
+    "Bounds",
+    "BoxGround",
+    "Choice",
+    "DeepPoly",
+    "Goal",
+    "Ground",
+    "IntervalPropagation",
+    "Nodes",
+    "Reduced",
+    "careful",
+    "ground",
+    "margin_rows",
+    "propagate",
+    "reduce",
+    "straight_ends",
+    "tighten",
+]

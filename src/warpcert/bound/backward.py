@@ -52,7 +52,7 @@ def backward(
     With ``intersect`` the rows are also minimised over the intervals of layers on the way.
     A search, which proves nothing, may leave out the rounding by not being ``careful``.
     """
-    walk = _Walk(known, rows, value, intersect, careful)
+    walk = Walk(known, rows, value, intersect, careful)
     for number in range(value, 0, -1):
         if number in walk.waiting:
             walk.through(number, bands or {})
@@ -67,7 +67,7 @@ def over_intervals(
     Rows are substituted through affine steps, which is exact, and minimised over the intervals
     of the activations (or the input) that they then stand at.
     """
-    walk = _Walk(known, rows, value, intersect=True, careful=True)
+    walk = Walk(known, rows, value, intersect=True, careful=True)
     for number in range(value, 0, -1):
         affine = isinstance(known.network.steps[number - 1].node, Affine)
         if affine and number in walk.waiting:
@@ -76,11 +76,12 @@ def over_intervals(
     return _known(walk.stopped)
 
 
-class _Walk:
+class Walk:
     """Rows that wait at values, by number, and what has been collected on the way there.
 
     Whoever lets rows wait at an affine step's output also pays for that step: for <a, b>, and
-    for the rounding of W^T a.
+    for the rounding of W^T a. ``constant`` is what has been added up, and ``error`` what its
+    rounding and that of the rows grow with.
     """
 
     def __init__(
@@ -134,11 +135,11 @@ class _Walk:
 
     def _less(self, total: Tensor, error: Tensor) -> Tensor:
         """What is left of a total when its rounding is taken off."""
-        unit, floor = self._rounding
+        unit, floor = self.rounding
         return total - (unit * error + floor[:, None])
 
     @cached_property
-    def _rounding(self) -> tuple[float, Tensor]:
+    def rounding(self) -> tuple[float, Tensor]:
         """What errors are multiplied by, and what underflow takes from each image (B,)."""
         nodes = [step.node for step in self.known.network.steps[: self.value]]
         values = self.known.values[: self.value + 1]

@@ -50,6 +50,10 @@ class Method(StrEnum):
     INTERVAL = "interval"
     DEEPPOLY = "deeppoly"
     ALPHA = "alpha"
+    LP = "lp"
+    KRELU = "krelu"
+    MILP = "milp"
+    COMPLETE = "complete"
     ATTACK = "attack"
 
 
@@ -59,6 +63,14 @@ class Relaxation(StrEnum):
     HULL = "hull"
     PLANES = "planes"
     BOX = "box"
+
+
+class Solver(StrEnum):
+    """Who solves programs."""
+
+    HIGHS = "highs"
+    SCIP = "scip"
+    GUROBI = "gurobi"
 
 
 ImagesOption = Annotated[
@@ -89,6 +101,9 @@ MethodOption = Annotated[
 ]
 RelaxationOption = Annotated[
     Relaxation, typer.Option("--relaxation", help="planes: as published, by linear programs.")
+]
+SolverOption = Annotated[
+    Solver, typer.Option("--solver", help="For lp and milp; scip and gurobi are extras.")
 ]
 TimeoutOption = Annotated[
     str | None, typer.Option("--timeout", metavar="SECONDS", help="The most for one image.")
@@ -129,6 +144,7 @@ def certify(
     border: BorderOption = Border.CLAMP,
     method: MethodOption = Method.AUTO,
     relaxation: RelaxationOption = Relaxation.HULL,
+    solver: SolverOption = Solver.HIGHS,
     timeout: TimeoutOption = None,
     out: OutOption = None,
     shard: ShardOption = None,
@@ -185,8 +201,15 @@ def certify(
             None if shape is None else tuple(map(int, shape.split(","))),
         )
         task = Task.of(
-            source, gallery, threats, method.value, relaxation=relaxation.value, timeout=limit
+            source,
+            gallery,
+            threats,
+            method.value,
+            relaxation=relaxation.value,
+            timeout=limit,
+            solver=solver.value,
         )
+        _check_solver(method, solver)
     each = workers or (_cores() if out is not None and devices == ["cpu"] else 1)
     decider = _decider(task, network, devices * each, apart=out is not None)
     runner = Runner(task, gallery, decider)
@@ -209,6 +232,19 @@ def certify(
             report.print()
         if len(reports) > 1:
             print_summary(reports)
+
+
+def _check_solver(method: Method, solver: Solver) -> None:
+    """Refuse a solver that is not asked, or not there."""
+    if solver is Solver.HIGHS:
+        return
+    if method not in (Method.LP, Method.MILP):
+        raise Refusal(f"--solver {solver} is for --method lp and milp, got --method {method}")
+    from warpcert.solve import engine
+
+    missing = engine(solver.value).missing()
+    if missing:
+        raise Refusal(f"--solver {solver}: {missing}")
 
 
 def _run(runner: Runner, store: Store | None, shard: Shard | None) -> list[Row]:

@@ -68,6 +68,16 @@ class Rows:
             upper,
         )
 
+    def joined(self, other: Rows) -> Rows:
+        """These rows, and others behind them."""
+        return Rows(
+            np.concatenate([self.starts, self.starts[-1] + other.starts[1:]]),
+            np.concatenate([self.columns, other.columns]),
+            np.concatenate([self.values, other.values]),
+            np.concatenate([self.lower, other.lower]),
+            np.concatenate([self.upper, other.upper]),
+        )
+
     def __len__(self) -> int:
         return len(self.lower)
 

@@ -22,6 +22,9 @@ FAINT = 2.0**-960
 """More than any sum of products loses to underflow, for sums of up to 2**60 terms, also when it
 is then multiplied by UNIT. Too small to be seen beside any number that matters."""
 
+TRACE = 2.0**-1000
+"""A weight too small to matter, but not zero: it changes no sum of pixels by more than FAINT."""
+
 TIE = 1e-9
 """How unequal, relative to their sum, the two sides of an interval around zero must be for DeepPoly
 to prefer one line below a ReLU. Soundness does not depend on it: any slope gives a valid line."""
@@ -168,6 +171,28 @@ def faint(asked: Tensor, way: float) -> Tensor:
     return (asked > 0).to(asked) * (FAINT * (1 + way) ** 2)
 
 
+TOUCH = 2.0**-40
+"""How far beyond the ball, relative to delta, a box may begin and still count as touching it.
+
+The norm of a float64 pair is off by 4 u of itself at most, so that no box that meets the ball is
+further away by this test; one that is nearer is widened by as much, which only adds fields."""
+
+
+def further(way: Tensor) -> Tensor:
+    """A product of two numbers >= 0, rounded up: it is off by u of itself, or by underflow."""
+    return torch.where(way > 0, way * (1 + 4 * UNIT) + TINY, way)
+
+
+def less(x: Tensor) -> Tensor:
+    """The next float64 below x: a rounded sum or difference is not above the exact one."""
+    return torch.nextafter(x, torch.full_like(x, -math.inf))
+
+
+def more(x: Tensor) -> Tensor:
+    """The next float64 above x: a rounded sum or difference is not below the exact one."""
+    return torch.nextafter(x, torch.full_like(x, math.inf))
+
+
 LARGEST_DUAL = 2.0**400
 """Duals beyond this are not evaluated: no sum or product of smaller ones overflows."""
 
@@ -219,6 +244,35 @@ def underflow(terms: int) -> float:
     <., z> multiplies that by |z|. Twice that covers the constants and the error's own.
     """
     return 2 * (terms + 8) * TINY
+
+
+TRACED = 2.0**-30
+"""How far, relative to the size of its terms, a member's values computed in float64 may seem to
+break a row of a program that holds for the exact ones. Rounding stays far below it."""
+
+REDUCED = 1e-9
+"""How far a reduced cost may have the wrong sign in a linear program's solution. What a bound from
+duals loses grows with it; soundness does not depend on it."""
+
+WORTH = 1e-4
+"""What a face of a hull must cut off, and a round of them gain, to be worth the trouble."""
+
+CORNER = 2.0**-36
+"""How far, relative to the octagon's size, a point may seem to be outside of it and still count as
+its corner, or be apart from another and still be the same. Soundness does not depend on it."""
+
+FEASIBLE = 1e-7
+"""How far a solver of programs with integers may leave a row: what is asked of all of them."""
+
+BELIEVED = 10.0
+"""How many times a solver's tolerance its word must be above zero to count.
+
+An optimum moves by at most the sum of |duals| times the tolerance, to first order, when every row
+moves by as much. This is the one number here that proves nothing: verdicts say where it is used."""
+
+WIDENED = 2.0**-20
+"""By how much, relative to 1 + |end|, intervals are widened before a solver with tolerances sees
+them: ten times those. Wider intervals are as true as narrower ones."""
 
 
 def realised(x: Tensor) -> Tensor:

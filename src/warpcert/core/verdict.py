@@ -31,7 +31,7 @@ class Verdict:
     field, for a misclassified one that of the image as it is. ``reached`` is the lowest margin that
     an attack has found, so the true one is between the two. ``method`` decided in ``seconds`` (an
     image's share, where many were treated together), of which ``spent`` says what each step took;
-    ``reason`` says why nothing is known.
+    ``reason`` says why nothing is known, or what a certificate rests on besides proof.
     """
 
     status: Status

@@ -23,7 +23,7 @@ import torch.nn.functional as nn
 from torch import Tensor
 
 from warpcert.core.clock import tick
-from warpcert.core.shapes import Float
+from warpcert.core.shapes import Float, Int
 from warpcert.flow.differences import adjoint, edges
 
 BALANCE = 1.25
@@ -78,6 +78,26 @@ def settle(
     hill = _Hill(values, at, 0.0)
     lowest = hill.tilted(_inwards(adjoint(duals))).argmax(0, keepdim=True)
     return hill.outwards(torch.zeros_like(hill.logits).scatter_(0, lowest, 1.0))
+
+
+def least(
+    values: Float[Tensor, "K B R h w"],
+    at: Tensor,
+    gamma: float,
+    duals: Float[Tensor, "B R 2 2 h w"] | None,
+) -> tuple[Float[Tensor, "B R"], Int[Tensor, "1 B R h w"]]:
+    """About what duals prove, in float32, and the point at which every pixel is lowest then."""
+    total = values
+    if duals is not None:
+        slope = adjoint(duals)
+        x, y = (a.reshape(-1, 1, 1, 1, 1) if at.dim() == 2 else a for a in at)
+        total = values + x * slope[:, :, 0] + y * slope[:, :, 1]
+    lowest, where = total.min(0, keepdim=True)
+    bound = lowest[0].sum((2, 3))
+    if duals is None:
+        return bound, where
+    right, down = edges(duals)
+    return bound - gamma * (right.abs().sum((2, 3, 4)) + down.abs().sum((2, 3, 4))), where
 
 
 def _tau(values: Float[Tensor, "K B R h w"]) -> Float[Tensor, "B R h w"]:

@@ -13,11 +13,12 @@ from torch import Generator, Tensor
 
 from warpcert.core import rounding
 from warpcert.core.checks import check_fields, check_images, check_rows
-from warpcert.core.inputset import InputSet, Minimum
+from warpcert.core.inputset import Approach, InputSet, Minimum
 from warpcert.core.interval import Interval
 from warpcert.core.memory import chunk_size
 from warpcert.core.polytope import Polytope
 from warpcert.core.shapes import Bool, Float
+from warpcert.flow.ascent import least
 from warpcert.flow.bounds import pixel_bounds, region_bounds
 from warpcert.flow.coupled import Found, coupled_minimum
 from warpcert.flow.frame import Frame
@@ -124,6 +125,28 @@ class DeformedImage(InputSet):
             raise ValueError(f"steps must be at least 0, got {steps}")
         bound, duals = _Support.apply(rows, self, warm, steps)  # type: ignore[no-untyped-call]
         return Minimum(bound, duals)
+
+    def approach(self, rows: Tensor, warm: Tensor | None = None, steps: int = 0) -> Approach:
+        """About the minima, in float32: at the best of a few points of every pixel's region.
+
+        The duals are (B, R, 2, 2, H, W) here, for whole images; with steps they are made better.
+        """
+        points, gamma = self._few_points, self.threat.gamma
+        if not self._coupled:
+            values = points.combine(rows)
+            value, where = least(values, points.at, 0.0, None)
+            return Approach(value, points.pick(where))
+        size = rows.abs().amax((2, 3, 4), keepdim=True)
+        size = torch.where(size > 0, size, 1.0).to(torch.float32)
+        values = points.combine(rows / size)
+        duals = None
+        if warm is not None and warm.shape == (*rows.shape[:2], 2, 2, *rows.shape[-2:]):
+            duals = (warm / size[..., None]).to(torch.float32).nan_to_num(0.0, 0.0, 0.0)
+        if steps:
+            duals, _ = search(values, points.at, gamma, steps, duals)
+        value, where = least(values, points.at, gamma, duals)
+        after = None if duals is None else duals * size[..., None]
+        return Approach(value * size[..., 0, 0, 0], points.pick(where), after)
 
     def select(self, images: Tensor) -> DeformedImage:
         """The bent versions of some of the images."""

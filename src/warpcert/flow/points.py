@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from warpcert.core.shapes import Float
+from warpcert.core.shapes import Float, Int
 from warpcert.flow.region import Region
 from warpcert.flow.warp import warp
 from warpcert.flow.window import Window
@@ -80,6 +80,13 @@ class Points:
         """The images that weights on the points stand for."""
         channels = [(weights * x).sum(0) for x in self.values.unbind(1)]
         return torch.stack(channels, dim=2)
+
+    def pick(self, where: Int[Tensor, "1 B R h w"]) -> Float[Tensor, "B R C h w"]:
+        """The images in which every pixel is at one of its points."""
+        batch, rows = where.shape[1:3]
+        wide = self.values.expand(-1, -1, batch, rows, -1, -1)
+        index = where[:, None].expand(-1, wide.shape[1], -1, -1, -1, -1)
+        return wide.gather(0, index)[0].movedim(0, 2)
 
     def place(self, weights: Float[Tensor, "K B R h w"]) -> Float[Tensor, "B R h w 2"]:
         """The mean displacements that weights on the points stand for."""

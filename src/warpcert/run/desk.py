@@ -46,6 +46,7 @@ class Desk:
                 self.task.method,
                 relaxation=self.task.relaxation,
                 timeout=self.task.timeout,
+                solver=self.task.solver,
             )
             assert isinstance(found, list)
             return found

@@ -37,6 +37,7 @@ class Task:
     relaxation: Relaxation = "hull"
     timeout: float | None = None
     version: str = __version__
+    solver: str = "highs"
 
     def __post_init__(self) -> None:
         """Refuse a sweep that is empty or names a number twice, and a time that is none."""
@@ -55,6 +56,7 @@ class Task:
         *,
         relaxation: Relaxation = "hull",
         timeout: float | None = None,
+        solver: str = "highs",
     ) -> Task:
         """The task of certifying a gallery under threats: all deltas with all gammas."""
         first = threats[0]
@@ -70,6 +72,7 @@ class Task:
             method,
             relaxation,
             timeout,
+            solver=solver,
         )
 
     @cached_property
@@ -114,6 +117,7 @@ class Task:
             "relaxation": self.relaxation,
             "timeout": self.timeout,
             "version": self.version,
+            **({} if self.solver == "highs" else {"solver": self.solver}),
         }
 
     @staticmethod
@@ -133,6 +137,7 @@ class Task:
                 cast(Relaxation, value["relaxation"]),
                 None if value["timeout"] is None else read_number(value["timeout"]),
                 str(value["version"]),
+                str(value.get("solver", "highs")),
             )
         except (KeyError, TypeError, ValueError) as error:
             raise ValueError(f"not a task: {error!r}") from None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from typing import Any
 
@@ -43,6 +43,7 @@ class Status(Enum):
     OPTIMAL = "optimal"
     INFEASIBLE = "infeasible"
     TIMEOUT = "timeout"
+    STOPPED = "stopped"
     FAILED = "failed"
 
 
@@ -52,7 +53,7 @@ class Solution:
 
     ``bound`` is proved, see `dual_bound`, whatever the status. All else is the solver's word: the
     ``point`` it ended at (None: it has none), the rows' ``duals`` (None for programs with
-    integers) and the ``claim``, its own lower bound.
+    integers) and the ``claim``, its own lower bound. ``trouble`` says what went wrong, if anything.
     """
 
     status: Status
@@ -60,6 +61,7 @@ class Solution:
     claim: float
     point: Floats | None
     duals: Floats | None
+    trouble: str = ""
 
 
 def solve(program: Program, *, time_limit: float | None = None, threads: int = 1) -> Solution:
@@ -81,9 +83,13 @@ class Solver:
         self.program = program
         self.time_limit = math.inf if time_limit is None else time_limit
         self._highs: Any = highspy.Highs()
-        for name, value in (("output_flag", False), ("threads", threads)):
+        for name, value in (
+            ("output_flag", False),
+            ("threads", threads),
+            ("dual_feasibility_tolerance", rounding.REDUCED),
+        ):
             self._highs.setOptionValue(name, value)
-        self._accepted = self._highs.passModel(_model(program)) != highspy.HighsStatus.kError
+        self._accepted = self._highs.passModel(as_highs(program)) != highspy.HighsStatus.kError
         self._start: Any = None
 
     def solve(self, cost: Floats) -> Solution:
@@ -92,6 +98,10 @@ class Solver:
         The solver sees the cost times a power of two, so that its tolerances mean the same for all.
         """
         exponent = _exponent(cost)
+        if not self._accepted:
+            bound = dual_bound(self.program, cost, None)
+            trouble = "HiGHS does not take the program"
+            return Solution(Status.FAILED, bound, -math.inf, None, None, trouble)
         status = self._search(np.ldexp(cost, -exponent))
         found, info = self._highs.getSolution(), self._highs.getInfo()
         integral = self.program.integral is not None
@@ -105,10 +115,25 @@ class Solver:
         bound = dual_bound(self.program, cost, duals)
         return Solution(status, bound, math.ldexp(claim, exponent), point, duals)
 
+    def add(self, rows: Rows) -> None:
+        """Add rows to the constraints; from now on searches begin where the last one ended."""
+        old = self.program.rows
+        self.program = replace(self.program, rows=old.joined(rows))
+        if self._accepted and len(rows):
+            done = self._highs.addRows(
+                len(rows),
+                rows.lower,
+                rows.upper,
+                len(rows.values),
+                rows.starts[:-1].astype(np.int32),
+                rows.columns.astype(np.int32),
+                rows.values,
+            )
+            self._accepted = done != highspy.HighsStatus.kError
+            self._start = self._highs.getBasis()
+
     def _search(self, cost: Floats) -> Status:
         """Search from the vertex where all searches begin; the first one finds it."""
-        if not self._accepted:
-            return Status.FAILED
         if self._start is None:
             own = np.ldexp(self.program.cost, -_exponent(self.program.cost))
             status = self._run(own)
@@ -173,8 +198,8 @@ def _exponent(cost: Floats) -> int:
     return math.frexp(largest)[1] if 0 < largest < math.inf else 0
 
 
-def _model(program: Program) -> Any:
-    """As HiGHS wants it."""
+def as_highs(program: Program) -> Any:
+    """A program as HiGHS wants it."""
     model, rows = highspy.HighsLp(), program.rows
     model.num_col_, model.num_row_ = len(program.cost), len(rows)
     model.col_cost_, model.col_lower_, model.col_upper_ = (

@@ -21,7 +21,7 @@ KNOWN_ARRAYS = 16
 """Float64 arrays of every layer's size that are kept for one image, about."""
 
 
-def certify(  # noqa: PLR0913 - the last two are for comparisons
+def certify(  # noqa: PLR0913 - the last three are for comparisons
     network: Network,
     images: Tensor,
     labels: Tensor | int,
@@ -31,20 +31,23 @@ def certify(  # noqa: PLR0913 - the last two are for comparisons
     timeout: float | None = None,
     relaxation: Relaxation = "hull",
     intersect: bool = True,
+    solver: str = "highs",
 ) -> Verdict | list[Verdict]:
     """Say whether bending can change a label: one Verdict for an image (C, H, W) and its label,
     a list for a batch (B, C, H, W) and labels (B,).
 
-    Methods: "interval", "deeppoly", "alpha", each tighter and slower than the one before; "auto"
-    tries them in turn on what is still undecided, with attacks in between; "attack" only looks for
-    fields. An image is certified
-    when the lower bound of every margin is above zero, and falsified when an attack finds a field
-    of the threat that changes its label. ``timeout`` are seconds for each image; images of a batch
-    share theirs.
+    Methods: "interval", "deeppoly", "alpha", "lp", "krelu", each tighter and slower than the one
+    before; "complete" cuts the field and decides neurons until an image is decided (see `Tree`);
+    "milp" decides by programs with integers, and says in ``reason`` where a certificate rests on
+    the word of the ``solver`` ("highs", or the extras "scip" and "gurobi", also for "lp"); "auto"
+    tries cheap methods and an attack first, and branches on what is still undecided; "attack" only
+    looks for fields. An image is certified when the lower bound of every margin is above zero, and
+    falsified when an attack finds a field of the threat that changes its label. ``timeout`` are
+    seconds for each image; images of a batch share theirs.
     """
     if timeout is not None and not 0 <= timeout < math.inf:
         raise ValueError(f"timeout must be a number of seconds >= 0, or None, got {timeout}")
-    cascade = Cascade(steps(method, intersect), timeout)
+    cascade = Cascade(steps(method, intersect, solver), timeout)
     images, labels, alone = as_batch(images, labels)
     verdicts = _decide(network, images, labels, threat, cascade, relaxation)
     return verdicts[0] if alone else verdicts

@@ -20,7 +20,8 @@ class Docket:
     """A network, images (B, C, H, W) with labels (B,), and a threat: one problem for each image.
 
     ``margins`` (B, classes - 1) are proved from below; ``reached`` (B,) are the lowest margins
-    that attacks have found, at ``fields`` (by image). Steps write here, verdicts are read off.
+    that attacks have found, at ``fields`` (by image); ``notes`` say what a certificate rests on
+    besides proof. Steps write here, verdicts are read off.
     """
 
     def __init__(
@@ -43,6 +44,7 @@ class Docket:
         self.methods = [""] * len(labels)
         self.spent: list[dict[str, float]] = [{} for _ in labels]
         self.reasons = [""] * len(labels)
+        self.notes = [""] * len(labels)
         self._bounds: tuple[Tensor, Bounds] | None = None
 
     @property
@@ -78,6 +80,17 @@ class Docket:
         self.margins[which] = torch.maximum(self.margins[which], proved)
         for k in which.tolist():
             self.methods[k] = method
+
+    def raise_margins(self, k: int, margins: Tensor, method: str) -> None:
+        """Enter margins (classes - 1,) proved for one image."""
+        proved = margins.to(self.margins).nan_to_num(nan=-math.inf)
+        self.margins[k] = torch.maximum(self.margins[k], proved)
+        self.methods[k] = method
+
+    def believe(self, k: int, bounds: Bounds, method: str, note: str) -> None:
+        """Enter bounds of an image (1, ...) that rest on a solver's word; the verdict says so."""
+        self.prove(torch.tensor([k], device=self.labels.device), bounds, method)
+        self.notes[k] = note
 
     def refute(self, k: int, field: Tensor, margin: float, rival: int, method: str) -> None:
         """Enter a field (H, W, 2) that changes an image's label."""
@@ -115,7 +128,7 @@ class Docket:
         elif bool(self.wrong[k]) and not math.isnan(margin):
             status, method, reached = Status.MISCLASSIFIED, "", margin
         elif margin > 0:
-            status = Status.CERTIFIED
+            status, reason = Status.CERTIFIED, self.notes[k]
         else:
             status, reason = Status.UNKNOWN, self.reasons[k] or _reason(margin, rival, reached)
             margin = -math.inf if math.isnan(margin) else margin

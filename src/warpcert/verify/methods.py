@@ -2,9 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
 from warpcert.attacks import QUICK, STRONGEST
 from warpcert.bound import Alpha, Bounder, DeepPoly, IntervalPropagation
+from warpcert.verify.complete import Complete
 from warpcert.verify.step import Prove, Refute, Step
+
+if TYPE_CHECKING:
+    from warpcert.verify.programs import LinearProgram
+
+PROGRAMS = ("lp", "krelu", "milp")
+"""Methods that solve programs, after "alpha" has done what it can; only the last needs integers."""
 
 METHODS: dict[str, Bounder] = {
     "interval": IntervalPropagation(),
@@ -17,13 +27,19 @@ ATTACKS: dict[str, Step] = {
     "interval": Refute("attack", QUICK),
     "alpha": Refute("strong attack", STRONGEST),
 }
-"""What "auto" tries after a method, on what that has left undecided."""
+"""What is tried after a method, on what that has left undecided."""
+
+CHEAP = ("interval", "deeppoly")
+"""What "auto" tries before it branches: a tree's own bounds are better than all beyond."""
 
 
 def bounder(method: str, intersect: bool = True) -> Bounder:
     """The bounder of that name; without ``intersect``, as in the paper (DeepPoly only)."""
-    if method not in METHODS:
-        raise ValueError(f"method must be one of {', '.join(METHODS)}, got {method!r}")
+    if method not in METHODS and method not in PROGRAMS[:2]:
+        names = ", ".join((*METHODS, *PROGRAMS[:2]))
+        raise ValueError(f"method must be one of {names}, got {method!r}")
+    if intersect and method in PROGRAMS:
+        return _programs()[method]
     if intersect:
         return METHODS[method]
     if method != "deeppoly":
@@ -31,19 +47,48 @@ def bounder(method: str, intersect: bool = True) -> Bounder:
     return DeepPoly(intersect=False)
 
 
-def steps(method: str, intersect: bool = True) -> list[Step]:
-    """What is tried in which order: one bounder, attacks alone, or for "auto" all of them."""
+def steps(method: str, intersect: bool = True, solver: str = "highs") -> list[Step]:
+    """What is tried in which order: one bounder, attacks alone, programs, or a tree.
+
+    "auto" branches on what the cheap methods and an attack leave open; "complete" does so at once
+    after intervals and the attack. ``solver`` is for the methods "lp" and "milp".
+    """
+    if solver != "highs" and method not in ("lp", "milp"):
+        raise ValueError(f"solver={solver!r} is for the methods 'lp' and 'milp', got {method!r}")
     if method in METHODS:
         return [Prove(method, bounder(method, intersect))]
-    if method not in ("auto", "attack"):
-        names = ", ".join((*METHODS, "auto", "attack"))
+    if method not in ("complete", "auto", "attack", *PROGRAMS):
+        names = ", ".join((*METHODS, *PROGRAMS, "complete", "auto", "attack"))
         raise ValueError(f"method must be one of {names}, got {method!r}")
     if not intersect:
         raise ValueError(f"intersect=False is for the method 'deeppoly', got {method!r}")
     if method == "attack":
         return list(ATTACKS.values())
+    if method in PROGRAMS:
+        return _program_steps(method, solver)
     found: list[Step] = []
-    for name, engine in METHODS.items():
-        found.append(Prove(name, engine))
+    for name in CHEAP if method == "auto" else CHEAP[:1]:
+        found.append(Prove(name, METHODS[name]))
         found += [ATTACKS[name]] if name in ATTACKS else []
-    return found
+    return [*found, Complete()]
+
+
+def _programs() -> dict[str, LinearProgram]:
+    """The bounders that solve linear programs."""
+    from warpcert.verify.krelu import KRelu  # noqa: PLC0415 - the others need no solver
+    from warpcert.verify.programs import LinearProgram  # noqa: PLC0415
+
+    return {"lp": LinearProgram(), "krelu": KRelu()}
+
+
+def _program_steps(method: str, solver: str) -> list[Step]:
+    """First "alpha", then programs for what that leaves open."""
+    from warpcert.solve import Mixed, engine  # noqa: PLC0415 - the others need no solver
+    from warpcert.verify.mixed import Decide  # noqa: PLC0415
+    from warpcert.verify.programs import ProveEach, ProveInner  # noqa: PLC0415
+
+    chosen, first = engine(solver), ProveInner("alpha", METHODS["alpha"])
+    if method == "milp":
+        return [first, Decide(mixed=Mixed(chosen))]
+    bounds = replace(_programs()[method], before=None, settled=0.0, engine=chosen)
+    return [first, ProveEach(method, bounds)]

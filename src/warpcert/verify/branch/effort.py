@@ -1,0 +1,35 @@
+"""Effort: how hard a tree tries, and what of it is switched off for comparisons."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from warpcert.bound import Beta, Choice
+
+
+@dataclass(frozen=True)
+class Effort:
+    """Hyper-parameters of `Tree`; what they are does not touch soundness.
+
+    ``fields``, ``relus``: which kinds of branching are used. ``duals``: whether the flow's duals
+    are. ``intersect``: whether nodes' intervals are propagated and intersected. ``warm``: whether
+    children start from their parent's slopes, multipliers and duals. A cell is given up when its
+    widest box is narrower than ``finest`` times delta, or when ``cells`` wait already.
+    """
+
+    root: Beta = field(default_factory=lambda: Beta(iterations=40, rate=0.2, decay=0.95))
+    inner: Beta = field(default_factory=lambda: Beta(iterations=20, rate=0.2, decay=0.9))
+    node: Beta = field(default_factory=lambda: Beta(iterations=10, rate=0.1, decay=0.9))
+    choice: Choice = field(default_factory=Choice)
+    batch: int = 256
+    dual_steps: int = 4
+    last_steps: int = 20
+    passes: int = 2
+    cells: int = 4096
+    finest: float = 2.0**-20
+    memory: float = 2e9
+    fields: bool = True
+    relus: bool = True
+    duals: bool = True
+    intersect: bool = True
+    warm: bool = True

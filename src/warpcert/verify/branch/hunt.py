@@ -1,0 +1,85 @@
+"""Hunt: a field that changes the label, looked for where the tree's bounds are lowest."""
+
+from __future__ import annotations
+
+import math
+
+import torch
+from torch import Tensor
+
+from warpcert.attacks import Attacked, ProjectedGradient
+from warpcert.attacks.boxed import reach
+from warpcert.attacks.chase import Chase, Found
+from warpcert.attacks.check import check
+from warpcert.core import rounding
+from warpcert.core.box import Box
+from warpcert.core.shapes import Float
+from warpcert.flow import DeformedImage, Threat
+from warpcert.net import Network
+
+
+class Hunt:
+    """Short attacks on one image (1, C, H, W), from points or fields that the tree hands over.
+
+    ``found`` is the lowest margin so far that was tested, with its field; only a field of the
+    whole threat that `check` confirms counts, wherever the search for it began.
+    """
+
+    def __init__(
+        self, network: Network, image: Tensor, label: Tensor, threat: Threat, steps: int = 10
+    ) -> None:
+        self.network, self.labels = network, label.reshape(1)
+        self.inputs = DeformedImage(image, threat)
+        self.attack = ProjectedGradient(steps=steps, restarts=1)
+        self.chase = Chase(network.to(dtype=torch.float32), self.inputs, self.labels)
+        self.boxed = Chase(self.chase.network, Box(self.inputs.box), self.labels)
+        self.found: Attacked | None = None
+        self.reached = math.inf
+
+    @property
+    def fooled(self) -> bool:
+        """Whether a field that changes the label was found."""
+        return self.found is not None and bool(self.found.fooled[0])
+
+    def margins_at(self, fields: Float[Tensor, "n H W 2"]) -> Float[Tensor, " n"]:
+        """The margins of the image bent by fields that are brought into the threat, about."""
+        every = self.chase.select(torch.zeros(len(fields), dtype=torch.int64, device=fields.device))
+        return every.margins(self.inputs.project(fields.float()))
+
+    def try_images(self, images: Float[Tensor, "n C H W"]) -> bool:
+        """Go down from images in the box, where the set is its box; say whether one fools."""
+        found = self._descend(self.boxed, images.float())
+        if not self._promising(found):
+            return False
+        best = found.parameters[found.margins.argmin()][None]
+        fields = self.inputs.project(reach(self.chase, best).float())
+        return self._test(self.chase.found(fields))
+
+    def try_fields(self, fields: Float[Tensor, "n H W 2"]) -> bool:
+        """Go down from fields; say whether one fools."""
+        found = self._descend(self.chase, self.inputs.project(fields.float()))
+        if not self._promising(found):
+            return False
+        best = int(found.margins.argmin())
+        return self._test(Found(found.parameters[best : best + 1], found.margins[best : best + 1]))
+
+    def _descend(self, chase: Chase, starts: Tensor) -> Found:
+        every = chase.select(torch.zeros(len(starts), dtype=torch.int64, device=starts.device))
+        with (
+            torch.enable_grad(),
+            torch.backends.cudnn.flags(allow_tf32=False, benchmark=False, deterministic=True),
+        ):
+            return self.attack.descend(every, starts)
+
+    def _promising(self, found: Found) -> bool:
+        lowest = float(found.margins.nan_to_num(math.inf).min())
+        self.reached = min(self.reached, lowest + rounding.CLEAR)
+        return lowest < 0
+
+    def _test(self, found: Found) -> bool:
+        tested = check(
+            self.network, self.inputs, self.labels, found.parameters.detach(), found.margins
+        )
+        if self.found is None or float(tested.margins[0]) < float(self.found.margins[0]):
+            self.found = tested
+        return self.fooled

@@ -1,0 +1,214 @@
+"""Plot: one cell of the field, in which neurons are decided."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+
+import torch
+from torch import Tensor
+
+from warpcert.bound import (
+    Beta,
+    BoxGround,
+    Goal,
+    Ground,
+    Nodes,
+    Reduced,
+    careful,
+    ground,
+    propagate,
+    reduce,
+    straight_ends,
+    tighten,
+)
+from warpcert.bound.layers import bound_layers, layer_intervals
+from warpcert.core.errors import Unsound
+from warpcert.core.inputset import InputSet
+from warpcert.core.interval import Interval
+from warpcert.core.shapes import Float
+from warpcert.net import Network
+from warpcert.verify.branch.cell import Layers
+from warpcert.verify.branch.effort import Effort
+from warpcert.verify.branch.pool import Pool
+
+PRESSES = (100, 400, 1600)
+"""Iterations, one after the other, for nodes in which everything is decided."""
+
+STARTS = 4
+"""Nodes of a round whose minimum an attack starts from."""
+
+WORTH = 0.75
+"""The duals of a set are used when they leave no more than this share of a gap."""
+
+
+class Plot:
+    """The margins of one image on one cell: nodes with neurons decided, the worst first.
+
+    ``proved`` (S,) is the least bound of the leaves of every margin closed so far, ``stuck`` (S,)
+    that of nodes in which every neuron is decided and which are still open: nothing can be done
+    about them here. Both are inf where there are none.
+    """
+
+    def __init__(
+        self,
+        network: Network,
+        inputs: InputSet,
+        layers: Layers,
+        rows: Float[Tensor, "1 S classes"],
+        margins: Float[Tensor, " S"],
+        effort: Effort,
+    ) -> None:
+        self.network, self.effort, self.inputs = network, effort, inputs
+        self.reduced, self.layers = self._reduce(layers, rows)
+        self.loose = BoxGround(self.reduced)
+        self.ends = straight_ends(self.reduced, self.loose)
+        self.ground: Ground = self.loose
+        self.set = ground(self.reduced, inputs, effort.dual_steps)
+        self.pool = Pool()
+        self.held: Nodes | None = None
+        self.proved = torch.full_like(margins, torch.inf)
+        self.nodes, self.seconds = 0, 0.0
+        self.stuck = torch.full_like(margins, torch.inf)
+        self.expected = 0.0
+        self.promising: tuple[Tensor, Tensor] | None = None
+        self._plant(margins)
+
+    @property
+    def lowest(self) -> float:
+        """The least bound of the open nodes."""
+        return self.pool.lowest
+
+    @property
+    def done(self) -> bool:
+        """Whether no node is open."""
+        return not len(self.pool)
+
+    @property
+    def margins(self) -> Float[Tensor, " S"]:
+        """Proved lower bounds of all margins on this cell, open nodes included."""
+        least = torch.minimum(self.proved, self.stuck)
+        for row, bound in self.pool.rows().items():
+            least[row] = min(float(least[row]), bound)
+        if self.held is not None:
+            least.scatter_reduce_(0, self.held.rows, self.held.bound, "amin")
+        return least
+
+    def round(self) -> None:
+        """Decide one more neuron in some of the nodes."""
+        start = time.perf_counter()
+        crowded = len(self.pool) * self.pool.node_bytes > self.effort.memory
+        parents = self.pool.take(self.effort.batch, best=crowded)
+        self.held = parents  # open until all of their children are in their places
+        ready = parents.choice >= 0
+        self._close(parents[ready].children())
+        if not bool(ready.all()):
+            self._press(parents[~ready])
+        self.held = None
+        self.seconds += time.perf_counter() - start
+
+    def _reduce(self, layers: Layers, rows: Tensor) -> tuple[Reduced, Layers]:
+        """The open neurons, their bounds made better by slopes of their own.
+
+        Over the box first; then, where the set knows more than its box, over the set.
+        """
+        reduced = reduce(bound_layers(self.network, self.inputs, (), layers), rows)
+        beta = self.effort.inner
+        if not beta.iterations or len(reduced.blocks) < 2:
+            return reduced, layers
+        reduced, layers = self._tighten(reduced, BoxGround(reduced), layers, rows, 0)
+        if self.inputs.boxed:
+            return reduced, layers
+        for _ in range(self.effort.passes):
+            whole = ground(reduced, self.inputs, self.effort.dual_steps)
+            steps = self.effort.last_steps
+            reduced, layers = self._tighten(reduced, whole, layers, rows, steps)
+        return reduced, layers
+
+    def _tighten(
+        self, reduced: Reduced, ground: Ground, layers: Layers, rows: Tensor, steps: int
+    ) -> tuple[Reduced, Layers]:
+        """Bound all open neurons anew, layer after layer, and leave out those that are closed."""
+        one = Nodes.roots(reduced, torch.zeros_like(reduced.pixels[:1]), reduced.lower[:1])
+        for number in range(1, len(reduced.blocks)):
+            one, empty = tighten(reduced, ground, one, number, self.effort.inner, steps)
+            if bool(empty.any()):
+                raise Unsound("two bounds of one neuron have no number in common")
+        better = dict(layers)
+        for block, place in zip(reduced.blocks, reduced.places, strict=True):
+            value = self.network.steps[block.number - 1].inputs[0]
+            old = better[value]
+            lower, upper = (x.flatten().clone() for x in (old.lower, old.upper))
+            lower[block.entries] = one.lower[0, place]
+            upper[block.entries] = one.upper[0, place]
+            better[value] = Interval(lower.view_as(old.lower), upper.view_as(old.upper))
+        known = bound_layers(self.network, self.inputs, (), better)
+        return reduce(known, rows), layer_intervals(known)
+
+    def _plant(self, margins: Tensor) -> None:
+        """The roots, one for each open margin, and which ground they stand on."""
+        open_ = (~(margins > 0)).nonzero().squeeze(1)
+        self.proved[margins > 0] = margins[margins > 0]
+        nodes = Nodes.roots(self.reduced, open_, margins[open_])
+        if not len(nodes):
+            return
+        nodes = self._bound(nodes, self.effort.root)
+        if not self.inputs.boxed and self._pays(nodes):
+            self.ground = self.set
+            nodes = self._bound(nodes, replace(self.effort.root, iterations=10))
+        self._keep(nodes)
+
+    def _pays(self, nodes: Nodes) -> bool:
+        """Whether asking the set itself instead of its box brings enough."""
+        goal = Goal.margins(self.reduced, nodes)
+        bound, _ = careful(self.reduced, self.set, nodes, goal, self.effort.last_steps)
+        return bool((bound > WORTH * nodes.bound.clamp(max=0)).any())
+
+    def _bound(self, nodes: Nodes, beta: Beta) -> Nodes:
+        """Search and prove; what comes back carries the better bounds."""
+        goal = Goal.margins(self.reduced, nodes)
+        nodes = beta(self.reduced, self.ground, nodes, goal)
+        steps = self.effort.last_steps if nodes.duals is not None else 0
+        bound, duals = careful(self.reduced, self.ground, nodes, goal, steps)
+        return replace(nodes, duals=duals, bound=torch.maximum(nodes.bound, bound))
+
+    def _close(self, kids: Nodes) -> None:
+        """Bound new nodes, and keep those that are still open."""
+        if not len(kids):
+            return
+        self.nodes += len(kids)
+        if not self.effort.warm:
+            fresh = Nodes.roots(self.reduced, kids.rows, kids.bound)
+            kids = replace(kids, slopes=fresh.slopes, pulls=fresh.pulls, duals=None)
+        if self.effort.intersect:
+            kids, empty = propagate(self.reduced, self.ends, kids)
+            kids = kids[~empty]
+        if len(kids):
+            self._keep(self._bound(kids, self.effort.node))
+
+    def _press(self, nodes: Nodes) -> None:
+        """Nodes in which everything is decided: only better multipliers can help."""
+        for iterations in PRESSES:
+            harder = replace(self.effort.root, iterations=iterations, decay=1 - 2 / iterations)
+            nodes = self._bound(nodes, harder)
+            proved = nodes.bound > 0
+            self.proved.scatter_reduce_(0, nodes.rows[proved], nodes.bound[proved], "amin")
+            nodes = nodes[~proved]
+            if not len(nodes):
+                return
+        self.stuck.scatter_reduce_(0, nodes.rows, nodes.bound, "amin")
+
+    def _keep(self, nodes: Nodes) -> None:
+        """Close what is proved, choose for the rest and keep it."""
+        proved = nodes.bound > 0
+        self.proved.scatter_reduce_(0, nodes.rows[proved], nodes.bound[proved], "amin")
+        nodes = nodes[~proved]
+        if not len(nodes):
+            return
+        chosen = self.effort.choice(self.reduced, self.ground, nodes)
+        self.pool.put(replace(nodes, choice=chosen.neurons))
+        gain = float(chosen.gains.mean())
+        self.expected = gain if not self.expected else 0.9 * self.expected + 0.1 * gain
+        scores = self.reduced.single.scores(chosen.points)
+        best = scores.amin(1).topk(min(STARTS, len(nodes)), largest=False).indices
+        self.promising = chosen.points[best], chosen.rows[best]

@@ -1,0 +1,85 @@
+"""Pool: open nodes, the worst at hand."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+
+import torch
+from torch import Tensor
+
+from warpcert.bound import Nodes
+
+NAMES = tuple(field.name for field in fields(Nodes))
+
+
+class Pool:
+    """Nodes in tables that grow; what is taken leaves room for what comes."""
+
+    def __init__(self) -> None:
+        self._columns: dict[str, Tensor | None] = {}
+        self._bound = torch.empty(0, dtype=torch.float64)  # inf where a slot is free
+
+    def __len__(self) -> int:
+        return int((self._bound < torch.inf).sum())
+
+    @property
+    def lowest(self) -> float:
+        """The least bound of all nodes; inf when there are none."""
+        return float(self._bound.min()) if len(self._bound) else torch.inf
+
+    @property
+    def node_bytes(self) -> int:
+        """Memory that one node takes."""
+        columns = [x for x in self._columns.values() if x is not None]
+        return sum(x[0].numel() * x.element_size() for x in columns)
+
+    def rows(self) -> dict[int, float]:
+        """The least bound of the open nodes of every margin that has some."""
+        rows = self._columns.get("rows")
+        if rows is None:
+            return {}
+        live = self._bound < torch.inf
+        found: dict[int, float] = {}
+        numbers = rows.cpu()[live].tolist()
+        for row, bound in zip(numbers, self._bound[live].tolist(), strict=True):
+            found[row] = min(found.get(row, torch.inf), bound)
+        return found
+
+    def put(self, nodes: Nodes) -> None:
+        """Add nodes; none of them is proved, so their bounds are at most 0."""
+        if not len(nodes):
+            return
+        free = (self._bound == torch.inf).nonzero().squeeze(1)
+        if len(free) < len(nodes):
+            self._grow(nodes, max(len(nodes) - len(free), len(self._bound)))
+            free = (self._bound == torch.inf).nonzero().squeeze(1)
+        slots = free[: len(nodes)]
+        self._bound[slots] = nodes.bound.cpu().nan_to_num(nan=-torch.inf)  # no number is no proof
+        for name in NAMES:
+            column, part = self._columns[name], getattr(nodes, name)
+            if column is not None:
+                column[slots.to(column.device)] = part.to(column.dtype)
+
+    def take(self, count: int, *, best: bool = False) -> Nodes:
+        """Remove the nodes with the least bounds or, to save room, those nearest to a proof."""
+        live = (self._bound < torch.inf).nonzero().squeeze(1)
+        order = self._bound[live].argsort(descending=best)[:count]
+        slots = live[order]
+        self._bound[slots] = torch.inf
+        parts = []
+        for name in NAMES:
+            column = self._columns[name]
+            parts.append(None if column is None else column[slots.to(column.device)])
+        return Nodes(*parts)  # type: ignore[arg-type]
+
+    def _grow(self, like: Nodes, more: int) -> None:
+        """Add free slots."""
+        self._bound = torch.cat([self._bound, torch.full((more,), torch.inf, dtype=torch.float64)])
+        for name in NAMES:
+            part = getattr(like, name)
+            old = self._columns.get(name)
+            if part is None:
+                self._columns[name] = None
+                continue
+            fresh = part.new_empty((more, *part.shape[1:]))
+            self._columns[name] = fresh if old is None else torch.cat([old, fresh])

@@ -1,0 +1,310 @@
+"""Tree: branch on the field and on neurons until an image is decided."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import torch
+from torch import Tensor
+
+from warpcert.bound import Bounder, Bounds, DeepPoly, IntervalPropagation, ground
+from warpcert.core.box import Box
+from warpcert.core.clock import tick
+from warpcert.core.inputset import InputSet
+from warpcert.core.memory import chunk_size
+from warpcert.core.shapes import Float
+from warpcert.flow import DeformedImage, Region, Threat
+from warpcert.flow.split import whole
+from warpcert.net import Hinge, Network
+from warpcert.verify.branch.cell import Cell, layers_of, stack
+from warpcert.verify.branch.effort import Effort
+from warpcert.verify.branch.hunt import Hunt
+from warpcert.verify.branch.knife import Knife
+from warpcert.verify.branch.plot import Plot
+
+KNOWN_ARRAYS = 16
+"""Float64 arrays of every layer's size that one cell takes while it is bounded, about."""
+
+DUAL_STEPS = 30
+"""Steps of the search for a member that an attack starts from."""
+
+STARTS = 4
+"""Cells of a batch from whose middle an attack starts."""
+
+DEEPEST = 10
+"""Cuts in a row that an estimate looks ahead."""
+
+PATIENCE = 2.0
+"""How many times longer than bounding neurons over the coupled set both ways should take, or have
+taken, before that is tried."""
+
+DULLER = 2.0
+"""How many times less decisions gain than the first one promises. Measured: trees of a few dozen
+to some ten thousand nodes have about twice the depth that their roots' gains suggest."""
+
+PARTS = 3.0
+"""How many of the four parts that a cut makes stay open, about."""
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far a tree is: open nodes and cells, and the least bound proved so far."""
+
+    open: int
+    bound: float
+
+
+class Tree:
+    """One image's problem, cut along the field into cells and, in those, along neurons.
+
+    Cells cover all fields of the threat, and nodes of a cell all signs of its open neurons, so the
+    least bound of all leaves holds for the image. Every cell is at any time in one of four
+    places: it waits in ``cells``, is ``held`` while it is worked on, has a plot in ``plots``, or
+    was given up (``stopped``); or it is closed, and its bound is in ``proved``.
+    """
+
+    def __init__(  # noqa: PLR0913, PLR0917 - a problem, and how it is to be solved
+        self,
+        network: Network,
+        image: Float[Tensor, "1 C H W"],
+        label: Tensor,
+        threat: Threat,
+        rows: Float[Tensor, "1 S classes"],
+        effort: Effort,
+        known: Bounds,
+        listener: Callable[[Progress], None] | None = None,
+    ) -> None:
+        self.network, self.image, self.threat = network, image, threat
+        self.rows, self.effort, self.listener = rows, effort, listener
+        self.hunt = Hunt(network, image, label, threat)
+        every = DeformedImage(image, threat)
+        self.coupled, self.exact = every.searches and effort.duals, every.boxed
+        hinges = (isinstance(network.steps[k - 1].node, Hinge) for k in network.activations)
+        self.relus = effort.relus and all(hinges)
+        self.fields = effort.fields and not self.exact
+        self.sets = effort.duals and not self.exact
+        shape = (image.shape[2], image.shape[3])
+        lower, upper = (x[0].to(image.device) for x in whole(threat, shape)[:2])
+        margins = known.margins[0].nan_to_num(nan=-math.inf)  # no number, no proof
+        first = Cell(lower, upper, layers_of(known, 0), margins)
+        self.cells, self.held, self.stopped = [first], dict[int, Cell](), list[Cell]()
+        self.plots: list[tuple[Cell, Plot]] = []
+        self.proved = torch.full_like(margins, math.inf)
+        self.costs = {"cell": 0.02, "light": 0.1, "full": 1.0, "node": 5e-4}
+
+    @property
+    def open(self) -> int:
+        """Cells and nodes that are not closed."""
+        count = sum(len(places) for places in (self.cells, self.held, self.stopped))
+        return count + sum(len(plot.pool) for _, plot in self.plots)
+
+    @property
+    def margins(self) -> Float[Tensor, " S"]:
+        """Proved lower bounds of all margins, with what is open as far as it is known."""
+        least = self.proved
+        for cell in (*self.cells, *self.held.values(), *self.stopped):
+            least = torch.minimum(least, cell.margins)
+        for cell, plot in self.plots:
+            least = torch.minimum(least, torch.maximum(plot.margins, cell.margins))
+        return least
+
+    def grow(self) -> None:
+        """Work until nothing is open or a field is found; the clock may end it at any time."""
+        while (self.cells or self.plots) and not self.hunt.fooled:
+            tick()
+            if self.cells:
+                self._sift()
+            else:
+                self._tend()
+            if self.listener is not None:
+                self.listener(Progress(self.open, float(self.margins.min())))
+
+    def _inputs(self, cells: list[Cell], coupled: bool) -> InputSet:
+        """The bent images of cells; with free pixels, or as the threat couples them."""
+        threat = self.threat if coupled and self.coupled else replace(self.threat, gamma=math.inf)
+        if len(cells) == 1 and not cells[0].level:
+            inputs = DeformedImage(self.image, threat)
+        else:
+            lower = torch.stack([cell.lower for cell in cells])[:, None]
+            upper = torch.stack([cell.upper for cell in cells])[:, None]
+            region = Region(float(threat.norm), threat.delta, lower, upper)
+            images = self.image.expand(len(cells), -1, -1, -1)
+            inputs = DeformedImage(images, threat, region=region)
+        return Box(inputs.box) if inputs.boxed else inputs
+
+    def _sift(self) -> None:
+        """Bound a batch of cells; cut or plant those that stay open."""
+        entries = sum(math.prod(shape) for shape in self.network.shapes)
+        size = chunk_size(8 * KNOWN_ARRAYS * entries, self.image.device)
+        self.cells.sort(key=lambda cell: cell.worst)
+        self.held = dict(enumerate(self.cells[:size]))
+        self.cells = self.cells[size:]
+        start, count = time.perf_counter(), len(self.held)
+        self._filter(IntervalPropagation())
+        if self.fields or not self.relus:
+            self._filter(DeepPoly())
+        self._learn("cell", (time.perf_counter() - start) / count)
+        centres = dict(zip(self.held, self._centres(list(self.held.values())), strict=True))
+        while self.held and not self.hunt.fooled:
+            tick()
+            number = min(self.held, key=lambda k: self.held[k].worst)
+            self._treat(self.held[number], centres[number])
+            del self.held[number]  # whatever came of it is in its place now
+
+    def _filter(self, engine: Bounder) -> None:
+        """Bound the cells at hand; close those that are proved."""
+        if not self.held:
+            return
+        cells = list(self.held.values())
+        inputs = self._inputs(cells, coupled=False)
+        found = engine(self.network, inputs, self.rows.expand(len(cells), -1, -1), stack(cells))
+        for place, number in enumerate(list(self.held)):
+            margins, layers = found.margins[place], layers_of(found, place)
+            cell = replace(cells[place], layers=layers, margins=margins)
+            self.held[number] = replace(cell, loose=cell.worst)
+            if cell.proved:
+                self._close(self.held.pop(number).margins)
+
+    def _close(self, margins: Float[Tensor, " S"]) -> None:
+        """Enter the margins of a cell that is proved."""
+        self.proved = torch.minimum(self.proved, margins)
+
+    def _treat(self, cell: Cell, centre: float) -> None:
+        """Cut a cell or decide neurons on it, whichever should close it in less time.
+
+        Neurons are bounded over the pixels' box first and, where neither way is short, over the
+        coupled set. ``centre`` is the margin in the middle of the cell.
+        """
+        cutting = self._cutting(cell, centre)
+        if not self.relus or cutting < self.costs["light"]:
+            self._cut(cell)
+            return
+        for full in (False, True) if self.sets else (False,):
+            cell, plot = self._plant(cell, full)
+            if cell.proved:
+                self._close(cell.margins)
+                return
+            deciding = self._deciding(plot)
+            if min(cutting, deciding) < PATIENCE * self.costs["full"]:
+                break
+        if cutting < deciding or plot.done:
+            self._cut(cell)
+        else:
+            self.plots.append((cell, plot))
+
+    def _plant(self, cell: Cell, full: bool) -> tuple[Cell, Plot]:
+        """A plot on a cell, over its box or, in full, over the set; it may be proved at once.
+
+        In full, the whole threat's neurons are bounded with its duals first.
+        """
+        start = time.perf_counter()
+        inputs = self._inputs([cell], coupled=full)
+        if not full:
+            inputs = Box(inputs.box)
+        elif not cell.level:
+            found = DeepPoly()(self.network, inputs, self.rows, stack([cell]))
+            cell = replace(cell, layers=layers_of(found, 0), margins=found.margins[0])
+        plot = Plot(self.network, inputs, cell.layers, self.rows, cell.margins, self.effort)
+        self._learn("full" if full else "light", time.perf_counter() - start)
+        margins = torch.maximum(cell.margins, plot.margins)
+        return replace(cell, layers=plot.layers, margins=margins), plot
+
+    def _cutting(self, cell: Cell, centre: float) -> float:
+        """Seconds that cutting should take to close a cell; inf where it will not."""
+        if not self.fields or not bool((cell.lower < cell.upper).any()):
+            return math.inf
+        cuts = self._knife.cuts(cell, centre)
+        return self.costs["cell"] * PARTS**cuts if cuts <= DEEPEST else math.inf
+
+    def _centres(self, cells: list[Cell]) -> list[float]:
+        """The margins in the middle of cells; from the lowest ones an attack goes on."""
+        if not self.fields or not cells:
+            return [math.nan] * len(cells)
+        fields = torch.stack([cell.lower / 2 + cell.upper / 2 for cell in cells])
+        margins = self.hunt.margins_at(fields)
+        lowest = margins.topk(min(STARTS, len(cells)), largest=False).indices
+        self.hunt.try_fields(fields[lowest])
+        return margins.tolist()
+
+    def _deciding(self, plot: Plot) -> float:
+        """Seconds that deciding neurons should still take to close a plot: no less than so far."""
+        if plot.done or plot.expected <= 0:
+            return math.inf
+        each = plot.seconds / plot.nodes if plot.nodes else self.costs["node"]
+        ahead = each * 2.0 ** min(60.0, DULLER * -plot.lowest / plot.expected)
+        return max(ahead, plot.seconds)
+
+    def _learn(self, what: str, seconds: float) -> None:
+        """What a step costs, by the last ones."""
+        self.costs[what] = 0.5 * self.costs[what] + 0.5 * seconds
+
+    def _cut(self, cell: Cell) -> None:
+        """Replace a cell by the parts it is cut into, or give it up."""
+        width = float((cell.upper - cell.lower).amax())
+        fine = width <= self.effort.finest * self.threat.delta
+        if not self.fields or fine or len(self.cells) >= self.effort.cells:
+            self.stopped.append(cell)
+            return
+        parts = self._knife(cell)
+        self.cells += [
+            replace(cell, lower=lower, upper=upper, level=cell.level + 1)
+            for lower, upper in zip(parts.lower, parts.upper, strict=True)
+        ]
+
+    @cached_property
+    def _knife(self) -> Knife:
+        """Where to cut, by the gradient of the worst margin at the image."""
+        with torch.enable_grad():
+            x = self.image.to(torch.float64).clone().requires_grad_()
+            scores = (self.rows @ self.network(x)[..., None]).squeeze(-1)
+            (slope,) = torch.autograd.grad(scores.min(), x)
+        steepness = slope[0].abs().nan_to_num(0.0)
+        return Knife(self.threat, self.image[0], steepness + 1e-3 * steepness.amax())
+
+    def _tend(self) -> None:
+        """A round in the plot that is worst; then it is closed, cut, planted anew, or kept."""
+        self.plots.sort(key=lambda pair: pair[1].lowest)
+        cell, plot = self.plots[0]
+        self._attack(cell, plot)
+        if self.hunt.fooled:
+            return
+        plot.round()
+        cell = replace(cell, margins=torch.maximum(cell.margins, plot.margins))
+        light = self.sets and isinstance(plot.inputs, Box)
+        if light and not cell.proved and plot.seconds > PATIENCE * self.costs["full"]:
+            cell, plot = self._plant(cell, full=True)
+        if cell.proved:
+            self._close(cell.margins)
+        elif plot.done or self._late(cell, plot):
+            self._cut(cell)
+        else:
+            self.plots[0] = cell, plot
+            return
+        self.plots.pop(0)
+
+    def _late(self, cell: Cell, plot: Plot) -> bool:
+        """Whether cutting the field is the quicker way by now, or the only one."""
+        if not self.fields:
+            return False
+        if bool((plot.stuck < math.inf).any()):
+            return True
+        if plot.nodes < 2 * self.effort.batch:
+            return False
+        centre = self.hunt.margins_at((cell.lower / 2 + cell.upper / 2)[None])
+        return self._cutting(cell, float(centre[0])) < self._deciding(plot)
+
+    def _attack(self, cell: Cell, plot: Plot) -> None:
+        """Go down from where the last round's relaxations were lowest."""
+        if plot.promising is None:
+            return
+        points, rows = plot.promising
+        plot.promising = None
+        if self.exact:
+            self.hunt.try_images(plot.reduced.image(points, self.image[0]))
+        else:
+            members = ground(plot.reduced, self._inputs([cell], coupled=True), DUAL_STEPS)
+            self.hunt.try_fields(members.members(points, rows))

@@ -1,0 +1,167 @@
+"""KRelu: linear programs that know of ReLUs in groups."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from warpcert.bound.layers import bound_layers
+from warpcert.bound.refine import bound_rows
+from warpcert.bound.substitution import Substitution
+from warpcert.core import rounding
+from warpcert.core.clock import left, tick
+from warpcert.core.interval import Interval
+from warpcert.core.polytope import Block, Floats, Ints, Rows
+from warpcert.core.shapes import Float
+from warpcert.net.relu import Relu
+from warpcert.solve import Encoding, Solution, Solver
+from warpcert.solve.groups import groups
+from warpcert.solve.relu_hull import ReluHulls, directions
+from warpcert.verify.programs import LinearProgram, Setting
+
+PATIENCE = 3
+"""Rounds without a gain worth the name that end the search."""
+
+
+@dataclass(frozen=True)
+class KRelu(LinearProgram):
+    """Linear programs with the joint convex hulls of groups of ``k`` ReLUs (2 or 3).
+
+    In every layer the ``neurons`` with the largest triangles are put into partitions, see `groups`.
+    What is known of a group is an octagon: bounds of all sums and differences of its inputs, by
+    back-substitution with ``steps`` for the input set's duals. Its hull has more faces than a
+    program needs, so those that the program's last solution breaks are added, for up to ``rounds``.
+    """
+
+    k: int = 3
+    neurons: int = 60
+    steps: int = 10
+    rounds: int = 12
+
+    def solve(self, setting: Setting, rows: Float[Tensor, "S classes"]) -> list[Solution]:
+        value = len(setting.network)
+        encoding, teams = self.encoding(setting), list(self._teams(setting))
+        solver = Solver(encoding.program)
+        costs = [encoding.cost(value, row) for row in rows.cpu().numpy()]
+        found = [self._ask(solver, cost) for cost in costs]
+        for k in sorted(range(len(costs)), key=lambda k: found[k].bound):
+            # what is cut off for one row is cut off for all
+            found[k] = self._refine(solver, costs[k], found[k], encoding, teams)
+            if not found[k].bound > self.settled and self.settled < math.inf:
+                break  # all of them, or it does not matter
+        return found
+
+    def _refine(
+        self, solver: Solver, cost: Floats, first: Solution, encoding: Encoding, teams: list[Team]
+    ) -> Solution:
+        """Add faces that solutions break, until that gains nothing, or enough is known."""
+        best = last = self._ask(solver, cost)
+        idle = 0
+        for _ in range(self.rounds):
+            if best.bound > self.settled or idle == PATIENCE:
+                break
+            blocks = [block for team in teams for block in team.cuts(encoding, last)]
+            if not blocks:
+                break
+            solver.add(Rows.of(blocks))
+            last = self._ask(solver, cost)
+            gain = last.bound - best.bound
+            idle = 0 if gain > rounding.WORTH * abs(best.bound) else idle + 1
+            best = last if gain > 0 else best
+        return best if best.bound > first.bound else first
+
+    def _ask(self, solver: Solver, cost: Floats) -> Solution:
+        tick()
+        solver.time_limit = min(self.time_limit, max(0.0, left()))
+        return solver.solve(cost)
+
+    def _teams(self, setting: Setting) -> Iterator[Team]:
+        """The groups of every layer of ReLUs, with their octagons."""
+        double = torch.float64
+        device = setting.where.device
+        layers = {
+            k: Interval(x.lower.to(device), x.upper.to(device)) for k, x in setting.layers.items()
+        }
+        known = bound_layers(setting.where.to(dtype=double), setting.inputs, (), layers)
+        for number in setting.network.activations:
+            step = setting.network.steps[number - 1]
+            if not isinstance(step.node, Relu):
+                continue
+            (source,) = step.inputs
+            now = known.values[source]
+            low, high = (x[0].flatten().cpu().numpy() for x in (now.lower, now.upper))
+            chosen = _chosen(low, high, tuple(now.lower.shape[1:]), self.neurons)
+            teams = groups(chosen, self.k)
+            if not teams:
+                continue
+            members = np.stack(teams)
+            limits = _by_intervals(members, self.k, low, high)
+            joint = np.abs(directions(self.k)).sum(1) > 1  # of one neuron they are the best known
+            rows = _sums(members, directions(self.k)[joint], now.lower[0])
+            stage = Substitution(steps=self.steps)
+            least = bound_rows(known, setting.inputs, -rows[None], source, stage).bound[0]
+            better = -least.cpu().numpy().reshape(len(members), -1)
+            limits[:, joint] = np.minimum(limits[:, joint], better)
+            hulls = ReluHulls(self.k, limits)
+            yield Team(source, number, members, hulls, hulls.vertices())
+
+
+@dataclass(frozen=True, eq=False)
+class Team:
+    """The groups (G, k) of one layer: which value they take, whose activation they are."""
+
+    source: int
+    number: int
+    members: Ints
+    hulls: ReluHulls
+    vertices: list[Floats]
+
+    def cuts(self, encoding: Encoding, solution: Solution) -> Iterator[Block]:
+        """Rows that the solution breaks."""
+        before = encoding.columns[self.source][self.members]
+        after = encoding.columns[self.number][self.members]
+        both = np.sort(np.concatenate([before, after], axis=1), axis=1)
+        whole = np.asarray((both[:, 0] >= 0) & (np.diff(both, axis=1) > 0).all(1))  # none is twice
+        if solution.point is None or not whole.any():
+            return
+        z = solution.point
+        x, y = z[before.clip(0)], z[after.clip(0)]
+        which, alpha, beta, limit = self.hulls.cuts(x, y, self.vertices, rounding.WORTH, whole)
+        if len(which):
+            columns = np.concatenate([before[which], after[which]], axis=1)
+            values = np.concatenate([alpha, beta], axis=1)
+            yield Block(columns, values, np.full(len(which), -math.inf), limit)
+
+
+def _chosen(low: Floats, high: Floats, shape: tuple[int, ...], most: int) -> list[int]:
+    """Open neurons with the largest triangles; those at one place of an image side by side."""
+    area = np.where((low < 0) & (high > 0), -low * high, 0.0)
+    best = np.argsort(-area, kind="stable")[:most]
+    best = best[area[best] > 0]
+    if len(shape) == 3:
+        _, height, width = np.unravel_index(best, shape)
+        best = best[np.lexsort((-area[best], width // 2, height // 2))]
+    return best.tolist()
+
+
+def _sums(members: Ints, weights: Floats, like: Tensor) -> Tensor:
+    """Rows (G * D, ...) that add up a group's entries with weights (D, k)."""
+    rows = torch.zeros((len(members), len(weights), like.numel()), dtype=torch.float64)
+    for i in range(weights.shape[1]):
+        at = torch.from_numpy(members[:, i])[:, None, None].expand(-1, len(weights), 1)
+        column = torch.from_numpy(weights[:, i])[None, :, None].expand(len(members), -1, 1)
+        rows.scatter_(2, at, column)
+    return rows.flatten(0, 1).unflatten(1, like.shape).to(like.device)
+
+
+def _by_intervals(members: Ints, k: int, low: Floats, high: Floats) -> Floats:
+    """Upper bounds (G, D) of the same sums by intervals, rounded up."""
+    weights = directions(k)
+    ends = np.where(weights > 0, high[members][:, None], low[members][:, None])
+    terms = np.where(weights == 0, 0.0, weights * ends)
+    return terms.sum(-1) + rounding.summation(k) * np.abs(terms).sum(-1)

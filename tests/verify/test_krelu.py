@@ -1,0 +1,91 @@
+"""KRelu: never below linear programs, never above members."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+import torch
+
+import warpcert as wc
+from tests.bound.problems import problem
+from tests.bound.test_overview import FREE, LABEL, SMOOTH, lowest_member, toy
+from tests.contract.bounder import assert_below
+from tests.flow.pictures import OVERVIEW
+from tests.verify.networks import deep, step_image
+from tests.verify.test_certify import QUARTER, one
+from tests.verify.test_linear_program import real
+from tests.verify.test_mixed import hard
+from warpcert import Status
+from warpcert.bound import DeepPoly
+from warpcert.verify import Relaxation
+from warpcert.verify.krelu import KRelu
+from warpcert.verify.programs import LinearProgram, Setting
+
+NAMES = ["relu on box", "max pooling on box", "residual on smooth"]
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("k", [2, 3])
+def test_margins_are_between_programs_and_members(name: str, k: int) -> None:
+    asked = problem(name)
+    before = DeepPoly(inner_steps=5)
+    found = KRelu(before=before, k=k, neurons=12, rounds=4)(asked.network, asked.inputs, asked.rows)
+    plain = LinearProgram(before=before)(asked.network, asked.inputs, asked.rows)
+    assert_below(found.margins, asked)
+    assert bool((found.margins >= plain.margins - 1e-9).all())
+
+
+@pytest.mark.parametrize(("gamma", "relaxation"), [(float("inf"), "box"), (0.1, "planes")])
+def test_groups_gain_on_a_real_network(gamma: float, relaxation: Relaxation) -> None:
+    network, inputs, rows, bounds = real("mnist", gamma, relaxation)
+    setting = Setting.of(network, inputs, bounds)
+    assert setting is not None
+    plain = LinearProgram().solve(setting, rows[0, :1])
+    pairs = KRelu(k=2, neurons=8, rounds=3).solve(setting, rows[0, :1])
+    for a, b in zip(plain, pairs, strict=True):
+        assert b.bound >= a.bound
+    assert max(b.bound - a.bound for a, b in zip(plain, pairs, strict=True)) > 1e-3
+
+
+def test_two_relus_of_one_value() -> None:
+    """0.32 - |m - 0.1| - |m - 0.15| for a mean m in [0, 0.25]."""
+    network = deep(
+        ([[1.0, 0.0], [-1.0, 0.0], [1.0, 0.0], [-1.0, 0.0]], [-0.1, 0.1, -0.15, 0.15]),
+        ([[-1.0, -1.0, -1.0, -1.0], [0.0, 0.0, 0.0, 0.0]], [0.32, 0.0]),
+    )
+    margins = {
+        name: float(
+            wc.bounds(
+                network, step_image()[None].double(), QUARTER, torch.tensor([0]), name
+            ).margins
+        )
+        for name in ("alpha", "lp", "krelu")
+    }
+    # least at both ends
+    assert margins["krelu"] == pytest.approx(0.07, abs=1e-6)
+    assert margins["alpha"] <= margins["lp"] + 1e-9 <= margins["krelu"] + 2e-9
+
+
+def test_the_method() -> None:
+    verdict = one(hard(0.5895), step_image(), 0, QUARTER, "krelu")
+    assert verdict.status is Status.CERTIFIED and verdict.reason == ""
+    verdict = one(hard(0.45), step_image(), 0, QUARTER, "krelu")
+    assert verdict.status is Status.UNKNOWN and verdict.margin <= -0.03
+
+
+def test_the_overview() -> None:
+    for bias in (0.125, -0.125):
+        for threat in (FREE, SMOOTH):
+            found = wc.bounds(toy(bias), OVERVIEW, threat, LABEL, "krelu")
+            assert float(found.margins) >= 0.125 - 1e-9
+    assert float(found.margins) <= lowest_member(toy(-0.125)) + 1e-9
+
+
+def test_rounds_only_gain() -> None:
+    network, inputs, rows, bounds = real("mnist", float("inf"), "box")
+    setting = Setting.of(network, inputs, bounds)
+    assert setting is not None
+    few = KRelu(k=3, neurons=8, rounds=1)
+    less, more = (m.solve(setting, rows[0, :1])[0] for m in (few, replace(few, rounds=5)))
+    assert more.bound >= less.bound - 1e-9
