@@ -52,11 +52,12 @@ def main() -> None:
     parser.add_argument("--fields", type=int, default=10_000)
     parser.add_argument("--sample", type=int, default=1, help="certified images for the fields")
     parser.add_argument("--method", default="deeppoly")
+    parser.add_argument("--only", nargs="*", default=list(ZOO), help="names of networks")
     parser.add_argument("--strong", action="store_true", help="attack as hard as possible")
     parser.add_argument("--device", default="cpu")
     options = parser.parse_args()
     attack, total, start = STRONGEST if options.strong else QUICK, 0, time.perf_counter()
-    for name, threat in itertools.product(ZOO, THREATS):
+    for name, threat in itertools.product(options.only, THREATS):
         network = wc.load_network(name).to(options.device)
         images, labels = wc.load_images(f"{ZOO[name].dataset}:0-{options.images - 1}")
         images, labels = images.to(options.device), labels.to(options.device)

@@ -23,4 +23,4 @@ class Abs(Hinge):
 
     def slopes(self, lower: Tensor, upper: Tensor) -> tuple[Tensor, Tensor]:
         branch = torch.where(upper > -lower, torch.ones_like(lower), -1.0)
-        return branch, self.chord(lower, upper)
+        return branch, self.chord_across(lower, upper, branch)

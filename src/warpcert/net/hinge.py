@@ -24,5 +24,12 @@ class Hinge(Activation):
     def bent(self, lower: Tensor, upper: Tensor) -> Tensor:
         return (lower < 0) & (upper > 0)
 
+    def chord_across(self, lower: Tensor, upper: Tensor, branch: Tensor) -> Tensor:
+        """The slope of the chord where zero is inside; elsewhere that of the function itself.
+
+        There the two are the same number, but on an interval of one point there is no chord.
+        """
+        return torch.where(self.bent(lower, upper), self.chord(lower, upper), branch)
+
     def turning(self, slope: Tensor) -> tuple[Tensor, ...]:
         return (torch.zeros_like(slope),)

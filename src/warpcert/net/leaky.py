@@ -32,6 +32,5 @@ class LeakyRelu(Hinge):
     def slopes(self, lower: Tensor, upper: Tensor) -> tuple[Tensor, Tensor]:
         branch = torch.where(upper > -lower, 1.0, torch.full_like(lower, self.slope))
         branch = torch.where(upper <= 0, self.slope, torch.where(lower >= 0, 1.0, branch))
-        across = (lower < 0) & (upper > 0)
-        chord = torch.where(across, self.chord(lower, upper), branch)
+        chord = self.chord_across(lower, upper, branch)
         return (branch, chord) if self.slope <= 1 else (chord, branch)

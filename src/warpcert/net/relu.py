@@ -28,5 +28,5 @@ class Relu(Hinge):
         return torch.relu(x)
 
     def slopes(self, lower: Tensor, upper: Tensor) -> tuple[Tensor, Tensor]:
-        one = upper + lower > rounding.TIE * (upper - lower)
-        return one.to(lower.dtype), self.chord(lower, upper)
+        one = (upper + lower > rounding.TIE * (upper - lower)).to(lower.dtype)
+        return one, self.chord_across(lower, upper, one)
