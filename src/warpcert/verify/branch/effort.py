@@ -14,7 +14,8 @@ class Effort:
     ``fields``, ``relus``: which kinds of branching are used. ``duals``: whether the flow's duals
     are. ``intersect``: whether nodes' intervals are propagated and intersected. ``warm``: whether
     children start from their parent's slopes, multipliers and duals. A cell is given up when its
-    widest box is narrower than ``finest`` times delta, or when ``cells`` wait already.
+    widest box is narrower than ``finest`` times delta, when it was cut ``levels`` times, or when
+    ``cells`` wait already: its margin is then too close to zero to be told from it.
     """
 
     root: Beta = field(default_factory=lambda: Beta(iterations=40, rate=0.2, decay=0.95))
@@ -27,6 +28,7 @@ class Effort:
     passes: int = 2
     cells: int = 4096
     finest: float = 2.0**-20
+    levels: int = 40
     memory: float = 2e9
     fields: bool = True
     relus: bool = True

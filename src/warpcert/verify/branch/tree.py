@@ -245,7 +245,7 @@ class Tree:
     def _cut(self, cell: Cell) -> None:
         """Replace a cell by the parts it is cut into, or give it up."""
         width = float((cell.upper - cell.lower).amax())
-        fine = width <= self.effort.finest * self.threat.delta
+        fine = width <= self.effort.finest * self.threat.delta or cell.level >= self.effort.levels
         if not self.fields or fine or len(self.cells) >= self.effort.cells:
             self.stopped.append(cell)
             return
