@@ -171,6 +171,10 @@ def faint(asked: Tensor, way: float) -> Tensor:
     return (asked > 0).to(asked) * (FAINT * (1 + way) ** 2)
 
 
+CHECKED = 1e-10
+"""What a second, simple check of a proof takes off every sum, relative to the size of its terms,
+instead of counting operations: more than 1e5 roundings of float64 in a row."""
+
 TOUCH = 2.0**-40
 """How far beyond the ball, relative to delta, a box may begin and still count as touching it.
 

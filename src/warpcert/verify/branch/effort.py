@@ -35,3 +35,7 @@ class Effort:
     duals: bool = True
     intersect: bool = True
     warm: bool = True
+
+
+PLAIN = Effort(inner=Beta(iterations=0), passes=0, duals=False, intersect=False)
+"""For proofs that are to be checked again: only bounds that simple code can find, too."""

@@ -37,8 +37,8 @@ class Knife:
     image: Float[Tensor, "C H W"]
     steepness: Float[Tensor, "C H W"]
 
-    def __call__(self, cell: Cell) -> Parts:
-        """The parts of a cell, cut along both axes or one."""
+    def __call__(self, cell: Cell) -> tuple[tuple[int, int], Parts]:
+        """A pixel (row, column), and the parts of a cell cut there along both axes or one."""
         gains = self._gains(cell)
         best = int(gains.sum(0).argmax())
         width = self.image.shape[2]
@@ -47,7 +47,8 @@ class Knife:
         moves = cell.upper[row, column] > cell.lower[row, column]
         axes = moves & (mine >= ALIKE * mine.amax())
         at = torch.tensor([[row, column]], device=mine.device)
-        return split(self.threat, cell.lower[None], cell.upper[None], at, axes[None])
+        parts = split(self.threat, cell.lower[None], cell.upper[None], at, axes[None])
+        return (row, column), parts
 
     def cuts(self, cell: Cell, centre: float) -> float:
         """How many cuts in a row should close a cell; inf where none will.

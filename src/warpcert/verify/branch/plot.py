@@ -47,10 +47,11 @@ class Plot:
 
     ``proved`` (S,) is the least bound of the leaves of every margin closed so far, ``stuck`` (S,)
     that of nodes in which every neuron is decided and which are still open: nothing can be done
-    about them here. Both are inf where there are none.
+    about them here. Both are inf where there are none. ``last`` says that no cut will help such
+    nodes, so that they are worth more; with ``keep`` proved nodes are kept for a proof.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - a problem, and how it is to be solved
         self,
         network: Network,
         inputs: InputSet,
@@ -58,8 +59,13 @@ class Plot:
         rows: Float[Tensor, "1 S classes"],
         margins: Float[Tensor, " S"],
         effort: Effort,
+        *,
+        last: bool = True,
+        keep: bool = False,
     ) -> None:
         self.network, self.effort, self.inputs = network, effort, inputs
+        self.presses = PRESSES if last else PRESSES[:1]
+        self.kept: list[Nodes] | None = [] if keep else None
         self.reduced, self.layers = self._reduce(layers, rows)
         self.loose = BoxGround(self.reduced)
         self.ends = straight_ends(self.reduced, self.loose)
@@ -188,21 +194,26 @@ class Plot:
 
     def _press(self, nodes: Nodes) -> None:
         """Nodes in which everything is decided: only better multipliers can help."""
-        for iterations in PRESSES:
+        for iterations in self.presses:
             harder = replace(self.effort.root, iterations=iterations, decay=1 - 2 / iterations)
             nodes = self._bound(nodes, harder)
-            proved = nodes.bound > 0
-            self.proved.scatter_reduce_(0, nodes.rows[proved], nodes.bound[proved], "amin")
-            nodes = nodes[~proved]
+            nodes = self._harvest(nodes)
             if not len(nodes):
                 return
         self.stuck.scatter_reduce_(0, nodes.rows, nodes.bound, "amin")
 
+    def _harvest(self, nodes: Nodes) -> Nodes:
+        """Close the nodes that are proved, and return the others."""
+        proved = nodes.bound > 0
+        done = nodes[proved]
+        self.proved.scatter_reduce_(0, done.rows, done.bound, "amin")
+        if self.kept is not None and len(done):
+            self.kept.append(done)
+        return nodes[~proved]
+
     def _keep(self, nodes: Nodes) -> None:
         """Close what is proved, choose for the rest and keep it."""
-        proved = nodes.bound > 0
-        self.proved.scatter_reduce_(0, nodes.rows[proved], nodes.bound[proved], "amin")
-        nodes = nodes[~proved]
+        nodes = self._harvest(nodes)
         if not len(nodes):
             return
         chosen = self.effort.choice(self.reduced, self.ground, nodes)

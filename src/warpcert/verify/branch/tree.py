@@ -11,7 +11,7 @@ from functools import cached_property
 import torch
 from torch import Tensor
 
-from warpcert.bound import Bounder, Bounds, DeepPoly, IntervalPropagation, ground
+from warpcert.bound import Bounder, Bounds, DeepPoly, IntervalPropagation, SetGround
 from warpcert.core.box import Box
 from warpcert.core.clock import tick
 from warpcert.core.inputset import InputSet
@@ -25,6 +25,7 @@ from warpcert.verify.branch.effort import Effort
 from warpcert.verify.branch.hunt import Hunt
 from warpcert.verify.branch.knife import Knife
 from warpcert.verify.branch.plot import Plot
+from warpcert.verify.branch.proof import Proof, leaves_of
 
 KNOWN_ARRAYS = 16
 """Float64 arrays of every layer's size that one cell takes while it is bounded, about."""
@@ -64,7 +65,8 @@ class Tree:
     Cells cover all fields of the threat, and nodes of a cell all signs of its open neurons, so the
     least bound of all leaves holds for the image. Every cell is at any time in one of four
     places: it waits in ``cells``, is ``held`` while it is worked on, has a plot in ``plots``, or
-    was given up (``stopped``); or it is closed, and its bound is in ``proved``.
+    was given up (``stopped``); or it is closed, and its bound is in ``proved``. What closes cells
+    is entered in a ``proof``, if there is one.
     """
 
     def __init__(  # noqa: PLR0913, PLR0917 - a problem, and how it is to be solved
@@ -77,9 +79,10 @@ class Tree:
         effort: Effort,
         known: Bounds,
         listener: Callable[[Progress], None] | None = None,
+        proof: Proof | None = None,
     ) -> None:
         self.network, self.image, self.threat = network, image, threat
-        self.rows, self.effort, self.listener = rows, effort, listener
+        self.rows, self.effort, self.listener, self.proof = rows, effort, listener, proof
         self.hunt = Hunt(network, image, label, threat)
         every = DeformedImage(image, threat)
         self.coupled, self.exact = every.searches and effort.duals, every.boxed
@@ -125,16 +128,19 @@ class Tree:
 
     def _inputs(self, cells: list[Cell], coupled: bool) -> InputSet:
         """The bent images of cells; with free pixels, or as the threat couples them."""
-        threat = self.threat if coupled and self.coupled else replace(self.threat, gamma=math.inf)
-        if len(cells) == 1 and not cells[0].level:
-            inputs = DeformedImage(self.image, threat)
-        else:
-            lower = torch.stack([cell.lower for cell in cells])[:, None]
-            upper = torch.stack([cell.upper for cell in cells])[:, None]
-            region = Region(float(threat.norm), threat.delta, lower, upper)
-            images = self.image.expand(len(cells), -1, -1, -1)
-            inputs = DeformedImage(images, threat, region=region)
+        free = replace(self.threat, gamma=math.inf)
+        inputs = self._bent(cells, self.threat if coupled and self.coupled else free)
         return Box(inputs.box) if inputs.boxed else inputs
+
+    def _bent(self, cells: list[Cell], threat: Threat) -> DeformedImage:
+        """The image, bent within the cells of a threat."""
+        if len(cells) == 1 and not cells[0].level:
+            return DeformedImage(self.image, threat)
+        lower = torch.stack([cell.lower for cell in cells])[:, None]
+        upper = torch.stack([cell.upper for cell in cells])[:, None]
+        region = Region(float(threat.norm), threat.delta, lower, upper)
+        images = self.image.expand(len(cells), -1, -1, -1)
+        return DeformedImage(images, threat, region=region)
 
     def _sift(self) -> None:
         """Bound a batch of cells; cut or plant those that stay open."""
@@ -167,11 +173,15 @@ class Tree:
             cell = replace(cells[place], layers=layers, margins=margins)
             self.held[number] = replace(cell, loose=cell.worst)
             if cell.proved:
-                self._close(self.held.pop(number).margins)
+                self._close(self.held.pop(number))
 
-    def _close(self, margins: Float[Tensor, " S"]) -> None:
-        """Enter the margins of a cell that is proved."""
-        self.proved = torch.minimum(self.proved, margins)
+    def _close(self, cell: Cell, plot: Plot | None = None) -> None:
+        """Enter the margins of a cell that is proved, by itself or by the leaves of a plot."""
+        self.proved = torch.minimum(self.proved, cell.margins)
+        if self.proof is not None:
+            kept = [] if plot is None or plot.kept is None else plot.kept
+            leaves = [leaves_of(plot.reduced, nodes, cell.number) for nodes in kept if plot]
+            self.proof.close(cell, [leaf for some in leaves for leaf in some])
 
     def _treat(self, cell: Cell, centre: float) -> None:
         """Cut a cell or decide neurons on it, whichever should close it in less time.
@@ -186,7 +196,7 @@ class Tree:
         for full in (False, True) if self.sets else (False,):
             cell, plot = self._plant(cell, full)
             if cell.proved:
-                self._close(cell.margins)
+                self._close(cell, plot)
                 return
             deciding = self._deciding(plot)
             if min(cutting, deciding) < PATIENCE * self.costs["full"]:
@@ -208,7 +218,16 @@ class Tree:
         elif not cell.level:
             found = DeepPoly()(self.network, inputs, self.rows, stack([cell]))
             cell = replace(cell, layers=layers_of(found, 0), margins=found.margins[0])
-        plot = Plot(self.network, inputs, cell.layers, self.rows, cell.margins, self.effort)
+        plot = Plot(
+            self.network,
+            inputs,
+            cell.layers,
+            self.rows,
+            cell.margins,
+            self.effort,
+            last=not self.fields,
+            keep=self.proof is not None,
+        )
         self._learn("full" if full else "light", time.perf_counter() - start)
         margins = torch.maximum(cell.margins, plot.margins)
         return replace(cell, layers=plot.layers, margins=margins), plot
@@ -249,11 +268,13 @@ class Tree:
         if not self.fields or fine or len(self.cells) >= self.effort.cells:
             self.stopped.append(cell)
             return
-        parts = self._knife(cell)
-        self.cells += [
-            replace(cell, lower=lower, upper=upper, level=cell.level + 1)
-            for lower, upper in zip(parts.lower, parts.upper, strict=True)
-        ]
+        pixel, parts = self._knife(cell)
+        for lower, upper in zip(parts.lower, parts.upper, strict=True):
+            number = 0
+            if self.proof is not None:
+                number = self.proof.cut(cell.number, pixel, lower, upper)
+            part = replace(cell, lower=lower, upper=upper, level=cell.level + 1, number=number)
+            self.cells.append(part)
 
     @cached_property
     def _knife(self) -> Knife:
@@ -278,7 +299,7 @@ class Tree:
         if light and not cell.proved and plot.seconds > PATIENCE * self.costs["full"]:
             cell, plot = self._plant(cell, full=True)
         if cell.proved:
-            self._close(cell.margins)
+            self._close(cell, plot)
         elif plot.done or self._late(cell, plot):
             self._cut(cell)
         else:
@@ -306,5 +327,5 @@ class Tree:
         if self.exact:
             self.hunt.try_images(plot.reduced.image(points, self.image[0]))
         else:
-            members = ground(plot.reduced, self._inputs([cell], coupled=True), DUAL_STEPS)
-            self.hunt.try_fields(members.members(points, rows))
+            bent = SetGround(plot.reduced, self._bent([cell], self.threat), DUAL_STEPS)
+            self.hunt.try_fields(bent.members(points, rows))
