@@ -29,21 +29,21 @@ def prove(network: Network, image: Tensor, threat: Threat) -> tuple[Verdict, int
     return verdict, label
 
 
+SEEDS = (12, 16, 33, 50, 53)
+"""Of these some proofs have cuts, others leaves."""
+
+
 def cases() -> list[Case]:
-    """Proofs with cuts, with leaves and with both."""
+    """Proofs with cuts and with leaves."""
     found: list[Case] = []
-    for seed in range(40):
-        gamma = (0.0, 0.02, 0.2, math.inf)[seed % 4]
-        norm = (1, 2, "inf")[seed % 3]
-        network = made(drawn(seed, 16, (5, 4)), (1, 4, 4))
+    for seed in SEEDS:
+        norm, (delta, gamma) = (1, 2, "inf")[seed % 3], ((0.3, math.inf), (0.4, 0.02))[seed % 2]
+        network = made(drawn(seed, 16, (9, 6)), (1, 4, 4))
         image = picture("random", 1, 4, 4, seed=seed)[0]
-        threat = Threat(norm, 0.2, gamma)  # type: ignore[arg-type]
+        threat = Threat(norm, delta, gamma)  # type: ignore[arg-type]
         verdict, label = prove(network, image, threat)
-        if verdict.status is Status.CERTIFIED:
-            assert isinstance(verdict.proof, Proof)
-            found.append((network, image, label, threat, verdict.proof))
-        else:
-            assert verdict.proof is None
+        assert verdict.status is Status.CERTIFIED and isinstance(verdict.proof, Proof)
+        found.append((network, image, label, threat, verdict.proof))
     return found
 
 
@@ -66,60 +66,77 @@ def test_proofs_are_checked_by_other_code(proofs: list[Case], tmp_path: Path) ->
 
 
 def first(proofs: list[Case], fate: int, leaves: int = 0) -> Case:
-    cases_ = [case for case in proofs if fate in case[-1].fates and len(case[-1].leaves) >= leaves]
-    network, image, label, threat, proof = cases_[0]
-    return network, image, label, threat, copy.deepcopy(proof)
+    """A proof with such a cell and, if asked for, leaves without which it would not hold."""
+    for network, image, label, threat, proof in proofs:
+        if fate not in proof.fates or len(proof.leaves) < leaves:
+            continue
+        found = copy.deepcopy(proof)
+        found.leaves = []
+        if leaves:
+            try:
+                check_proof(network, image, label, threat, found)
+            except ValueError:
+                return network, image, label, threat, copy.deepcopy(proof)
+        else:
+            return network, image, label, threat, copy.deepcopy(proof)
+    raise AssertionError("no such proof")
 
 
 def test_a_part_that_is_left_out_is_missed(proofs: list[Case]) -> None:
-    *problem, proof = first(proofs, CUT)
+    problem = first(proofs, CUT)
+    proof = problem[-1]
     last = len(proof.parents) - 1
     for part in (proof.parents, proof.pixels, proof.begins, proof.ends, proof.fates):
-        part.pop(last)  # type: ignore[attr-defined]
+        del part[last]
     with pytest.raises(ValueError, match=r"leave out|left open|cut at 0 pixels"):
-        check_proof(*problem, proof)  # type: ignore[arg-type]
+        check_proof(*problem)
 
 
 def test_a_cell_that_is_made_smaller_is_missed(proofs: list[Case]) -> None:
-    *problem, proof = first(proofs, CUT)
+    problem = first(proofs, CUT)
+    proof = problem[-1]
     k = len(proof.parents) - 1
     (x, y), (u, v) = proof.begins[k], proof.ends[k]
     proof.begins[k] = (x + 0.1 * (u - x), y + 0.1 * (v - y))
     with pytest.raises(ValueError, match="leave out"):
-        check_proof(*problem, proof)  # type: ignore[arg-type]
+        check_proof(*problem)
 
 
 def test_a_cell_that_was_never_closed_is_told(proofs: list[Case]) -> None:
-    *problem, proof = first(proofs, BOUNDED)
+    problem = first(proofs, BOUNDED)
+    proof = problem[-1]
     proof.fates[-1] = -1
     with pytest.raises(ValueError, match="was left open"):
-        check_proof(*problem, proof)  # type: ignore[arg-type]
+        check_proof(*problem)
 
 
 def test_a_leaf_that_is_left_out_is_missed(proofs: list[Case]) -> None:
-    *problem, proof = first(proofs, PLANTED, leaves=3)
+    problem = first(proofs, PLANTED, leaves=2)
+    proof = problem[-1]
     for drop in range(len(proof.leaves)):
         fewer = copy.copy(proof)
         fewer.leaves = [leaf for k, leaf in enumerate(proof.leaves) if k != drop]
         with pytest.raises(ValueError, match=r"leave signs out|bounded by"):
-            check_proof(*problem, fewer)  # type: ignore[arg-type]
+            check_proof(*problem[:-1], fewer)
 
 
 def test_decisions_that_were_not_made_do_not_help(proofs: list[Case]) -> None:
     """A leaf's signs turned around: the others no longer cover what it did."""
-    *problem, proof = first(proofs, PLANTED, leaves=3)
+    problem = first(proofs, PLANTED, leaves=2)
+    proof = problem[-1]
     leaf = proof.leaves[0]
     place = int(np.flatnonzero(leaf.signs)[0])
     signs = leaf.signs.copy()
     signs[place] *= -1
     proof.leaves[0] = replace(leaf, signs=signs)
     with pytest.raises(ValueError, match=r"leave signs out|bounded by"):
-        check_proof(*problem, proof)  # type: ignore[arg-type]
+        check_proof(*problem)
 
 
 def test_numbers_that_are_none_prove_nothing(proofs: list[Case]) -> None:
     """Nor do they prove more than the plainest slopes and no pulls at all would."""
-    *problem, proof = first(proofs, PLANTED, leaves=3)
+    problem = first(proofs, PLANTED, leaves=2)
+    proof = problem[-1]
 
     def bound(slope: float, pull: float) -> float:
         proof.leaves = [
@@ -131,7 +148,7 @@ def test_numbers_that_are_none_prove_nothing(proofs: list[Case]) -> None:
             for leaf in proof.leaves
         ]
         try:
-            return check_proof(*problem, proof)  # type: ignore[arg-type]
+            return check_proof(*problem)
         except ValueError:
             return -math.inf
 

@@ -6,6 +6,8 @@ import itertools
 import math
 import time
 from collections import Counter
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -21,11 +23,13 @@ from tests.oracle.patterns import Layer, lowest
 from tests.oracle.row import lowest_row
 from tests.verify.networks import brightness, deep, step_image
 from warpcert import Network, Status, Threat, Unsound, Verdict
-from warpcert.bound import IntervalPropagation, Nodes, margin_rows
+from warpcert.bound import Beta, IntervalPropagation, Nodes, margin_rows
 from warpcert.core.clock import TimeUp, limited
+from warpcert.core.progress import Progress, listening
 from warpcert.net import Step
 from warpcert.net.reshape import Reshape
-from warpcert.verify.branch import Effort, Progress, Tree
+from warpcert.verify.branch import Effort, Tree
+from warpcert.verify.branch.plot import Plot
 from warpcert.verify.branch.pool import Pool
 from warpcert.verify.cascade import Cascade
 from warpcert.verify.complete import Complete
@@ -79,7 +83,7 @@ def agree(verdict: Verdict, exact: float, network: Network, image: Tensor, threa
 
 
 @given(seed=st.integers(0, 10**6), norm=NORMS, delta=DELTAS, deep_=st.booleans())
-@settings(max_examples=30)
+@settings(max_examples=20)
 def test_one_channel_and_free_pixels(seed: int, norm: object, delta: float, deep_: bool) -> None:
     """The box is the set: every pattern of signs over it is a linear program."""
     layers = drawn(seed, 6, (5, 4) if deep_ else (7,))
@@ -101,7 +105,7 @@ def test_one_channel_and_free_pixels(seed: int, norm: object, delta: float, deep
     channels=st.sampled_from([1, 2, 3]),
     deep_=st.booleans(),
 )
-@settings(max_examples=30)
+@settings(max_examples=25)
 def test_images_of_one_row(
     seed: int, norm: object, delta: float, gamma: float, channels: int, deep_: bool
 ) -> None:
@@ -141,7 +145,7 @@ UNDECIDED: Counter[str] = Counter()
     channels=st.sampled_from([1, 3]),
     delta=st.sampled_from([0.1, 0.2, 0.5]),
 )
-@settings(max_examples=25)
+@settings(max_examples=12)
 def test_small_images_against_dense_sampling(
     seed: int, norm: object, gamma: float, channels: int, delta: float
 ) -> None:
@@ -149,7 +153,7 @@ def test_small_images_against_dense_sampling(
     layers = drawn(seed, 16 * channels, (5, 4))
     network, image = made(layers, (channels, 4, 4)), picture("random", channels, 4, 4, seed=seed)
     label, threat = int(network(image).argmax()), Threat(norm, delta, gamma)  # type: ignore[arg-type]
-    verdict = wc.certify(network, image[0], label, threat, "complete", timeout=2)
+    verdict = wc.certify(network, image[0], label, threat, "complete", timeout=1)
     assert isinstance(verdict, Verdict)
     UNDECIDED[verdict.status.value] += 1
     fields = threat.sample((4, 4), 2000, generator=draw(seed))
@@ -174,8 +178,8 @@ def test_most_small_images_are_decided() -> None:
     "without",
     [{"fields": False}, {"relus": False}, {"duals": False}, {"intersect": False}, {"warm": False}],
 )
-def test_parts_that_are_left_out_cost_time_and_nothing_else(without: dict[str, bool]) -> None:
-    for seed in range(6):
+def test_parts_that_are_left_out_cost_time_and_nothing_else(without: dict[str, Any]) -> None:
+    for seed in range(3):
         layers = drawn(seed, 8, (4, 3))
         network, gamma = made(layers, (2, 1, 4)), (0.05, 0.3)[seed % 2]
         image = np.random.default_rng(seed).uniform(size=(2, 4))
@@ -184,7 +188,9 @@ def test_parts_that_are_left_out_cost_time_and_nothing_else(without: dict[str, b
         exact = min(lowest_row(layers, image, row, 0.3, gamma)[0] for row in rows_of(label))
         docket = Docket(network, bent[None], torch.tensor([label]), threat)
         with torch.no_grad():
-            Cascade([*steps("interval"), Complete(effort=Effort(**without))], timeout=2)(docket)
+            Cascade([*steps("interval"), Complete(effort=replace(Effort(), **without))], timeout=2)(
+                docket
+            )
         (verdict,) = docket.verdicts()
         if verdict.status is not Status.UNKNOWN:
             agree(verdict, exact, network, bent, threat)
@@ -216,7 +222,7 @@ def test_what_is_in_work_when_the_time_is_up_stays_open(
     """At whatever moment a tree is stopped, what it has proved so far is not all."""
     network, images, labels = mnist
     threat = Threat("inf", 1.2, gamma)
-    for seconds in (0.0, 0.05, 0.3, 0.7, 1.1):
+    for seconds in (0.0, 0.3, 0.8):
         tree = tree_of(images[8], int(labels[8]), network, threat)
         tree.hunt.try_fields = lambda fields: False  # type: ignore[method-assign]
         tree.hunt.try_images = lambda images: False  # type: ignore[method-assign]
@@ -232,14 +238,12 @@ def test_an_interrupted_batch_of_nodes_is_not_lost(
     tree = tree_of(images[8], int(labels[8]), network, Threat("inf", 1.2))
     calls = 0
 
-    def slow(self: object, nodes: Nodes, beta: object) -> Nodes:
+    def slow(self: Plot, nodes: Nodes, beta: Beta) -> Nodes:
         nonlocal calls
         calls += 1
         if calls > 3:
             raise TimeUp
         return whole(self, nodes, beta)
-
-    from warpcert.verify.branch.plot import Plot
 
     whole = Plot._bound
     monkeypatch.setattr(Plot, "_bound", slow)
@@ -267,9 +271,10 @@ def test_progress_is_told(mnist: tuple[Network, Tensor, Tensor]) -> None:
     network, images, labels = mnist
     heard: list[Progress] = []
     docket = Docket(network, images[8:9], labels[8:9], Threat("inf", 0.6, 0.01))
-    with torch.no_grad():
-        Cascade([Complete(listener=heard.append)], timeout=3)(docket)
+    with torch.no_grad(), listening(heard.append):
+        Cascade([Complete()], timeout=3)(docket)
     assert heard and all(told.open >= 0 and not math.isnan(told.bound) for told in heard)
+    assert str(Progress(3, -0.25)) == "3 open, margin at least -0.25"
 
 
 def test_a_tie_ends(mnist: tuple[Network, Tensor, Tensor]) -> None:
@@ -295,12 +300,12 @@ def test_networks_without_hinges_are_cut_along_the_field() -> None:
 
 def test_several_images_share_their_time() -> None:
     net = deep(([[4.0, -4.0], [-4.0, 4.0]], [0.1, 0.0]), ([[1.0, 0.0], [0.0, 1.0]], [0.0, 0.0]))
-    images = torch.rand((4, 1, 4, 4), generator=draw(0))
+    images = torch.rand((3, 1, 4, 4), generator=draw(0))
     labels = net(images.double()).argmax(1)
-    together = wc.certify(net, images, labels, Threat("inf", 0.3, 0.1), "complete", timeout=10)
+    together = wc.certify(net, images, labels, Threat("inf", 0.2, 0.05), "complete", timeout=10)
     assert isinstance(together, list)
     for image, label, verdict in zip(images, labels.tolist(), together, strict=True):
-        alone = wc.certify(net, image, label, Threat("inf", 0.3, 0.1), "complete", timeout=10)
+        alone = wc.certify(net, image, label, Threat("inf", 0.2, 0.05), "complete", timeout=10)
         assert isinstance(alone, Verdict) and alone.status is verdict.status
 
 

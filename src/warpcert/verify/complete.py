@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import torch
@@ -14,7 +13,7 @@ from warpcert.bound.arithmetic import plain_products
 from warpcert.core.clock import TimeUp, left, limited
 from warpcert.core.errors import Unsound
 from warpcert.core.memory import is_shortage, release
-from warpcert.verify.branch import Effort, Progress, Proof, Tree
+from warpcert.verify.branch import Effort, Proof, Tree
 from warpcert.verify.docket import Docket
 from warpcert.verify.step import Step
 
@@ -28,7 +27,6 @@ class Complete(Step):
 
     name: str = "complete"
     effort: Effort = field(default_factory=Effort)
-    listener: Callable[[Progress], None] | None = None
     keep: bool = False
 
     def __call__(self, docket: Docket, which: Tensor) -> None:
@@ -50,7 +48,6 @@ class Complete(Step):
             docket.rows[one],
             self.effort,
             known,
-            self.listener,
             Proof() if self.keep else None,
         )
         reason = ""

@@ -2,6 +2,6 @@
 
 from warpcert.verify.branch.effort import PLAIN, Effort
 from warpcert.verify.branch.proof import Proof
-from warpcert.verify.branch.tree import Progress, Tree
+from warpcert.verify.branch.tree import Tree
 
-__all__ = ["PLAIN", "Effort", "Progress", "Proof", "Tree"]
+__all__ = ["PLAIN", "Effort", "Proof", "Tree"]

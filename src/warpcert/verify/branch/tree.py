@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 
 import torch
@@ -16,6 +15,7 @@ from warpcert.core.box import Box
 from warpcert.core.clock import tick
 from warpcert.core.inputset import InputSet
 from warpcert.core.memory import chunk_size
+from warpcert.core.progress import Progress, tell
 from warpcert.core.shapes import Float
 from warpcert.flow import DeformedImage, Region, Threat
 from warpcert.flow.split import whole
@@ -51,14 +51,6 @@ PARTS = 3.0
 """How many of the four parts that a cut makes stay open, about."""
 
 
-@dataclass(frozen=True)
-class Progress:
-    """How far a tree is: open nodes and cells, and the least bound proved so far."""
-
-    open: int
-    bound: float
-
-
 class Tree:
     """One image's problem, cut along the field into cells and, in those, along neurons.
 
@@ -78,11 +70,10 @@ class Tree:
         rows: Float[Tensor, "1 S classes"],
         effort: Effort,
         known: Bounds,
-        listener: Callable[[Progress], None] | None = None,
         proof: Proof | None = None,
     ) -> None:
         self.network, self.image, self.threat = network, image, threat
-        self.rows, self.effort, self.listener, self.proof = rows, effort, listener, proof
+        self.rows, self.effort, self.proof = rows, effort, proof
         self.hunt = Hunt(network, image, label, threat)
         every = DeformedImage(image, threat)
         self.coupled, self.exact = every.searches and effort.duals, every.boxed
@@ -123,8 +114,7 @@ class Tree:
                 self._sift()
             else:
                 self._tend()
-            if self.listener is not None:
-                self.listener(Progress(self.open, float(self.margins.min())))
+            tell(lambda: Progress(self.open, float(self.margins.min())))
 
     def _inputs(self, cells: list[Cell], coupled: bool) -> InputSet:
         """The bent images of cells; with free pixels, or as the threat couples them."""
