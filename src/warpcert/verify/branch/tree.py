@@ -303,7 +303,7 @@ class Tree:
             return False
         if bool((plot.stuck < math.inf).any()):
             return True
-        if plot.nodes < 2 * self.effort.batch:
+        if plot.nodes < 2 * plot.batch:
             return False
         centre = self.hunt.margins_at((cell.lower / 2 + cell.upper / 2)[None])
         return self._cutting(cell, float(centre[0])) < self._deciding(plot)
