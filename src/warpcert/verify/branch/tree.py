@@ -43,6 +43,9 @@ PATIENCE = 2.0
 """How many times longer than bounding neurons over the coupled set both ways should take, or have
 taken, before that is tried."""
 
+HOPE = 0.3
+"""How often, about, planting must have helped for it to be tried where cells can be cut."""
+
 DULLER = 2.0
 """How many times less decisions gain than the first one promises. Measured: trees of a few dozen
 to some ten thousand nodes have about twice the depth that their roots' gains suggest."""
@@ -88,6 +91,7 @@ class Tree:
         self.cells, self.held, self.stopped = [first], dict[int, Cell](), list[Cell]()
         self.plots: list[tuple[Cell, Plot]] = []
         self.proved = torch.full_like(margins, math.inf)
+        self.hopes = {"light": 1.0, "full": 1.0}
         self.costs = {"cell": 0.02, "light": 0.1, "full": 1.0, "node": 5e-4}
 
     @property
@@ -180,18 +184,22 @@ class Tree:
         coupled set. ``centre`` is the margin in the middle of the cell.
         """
         cutting = self._cutting(cell, centre)
-        if not self.relus or cutting < self.costs["light"]:
-            self._cut(cell)
-            return
+        plot, deciding = None, math.inf
         for full in (False, True) if self.sets else (False,):
+            kind = "full" if full else "light"
+            hopeless = cutting < math.inf and self.hopes[kind] < HOPE
+            if not self.relus or hopeless or cutting < self.costs[kind]:
+                break
             cell, plot = self._plant(cell, full)
+            deciding = self._deciding(plot)
+            helped = cell.proved or deciding <= cutting
+            self.hopes[kind] = (self.hopes[kind] + helped) / 2
             if cell.proved:
                 self._close(cell, plot)
                 return
-            deciding = self._deciding(plot)
             if min(cutting, deciding) < PATIENCE * self.costs["full"]:
                 break
-        if cutting < deciding or plot.done:
+        if plot is None or plot.done or cutting < deciding:
             self._cut(cell)
         else:
             self.plots.append((cell, plot))
