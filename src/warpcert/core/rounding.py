@@ -89,6 +89,16 @@ def smoothable(delta: float, gamma: float, steps: int) -> float:
     return max(0.0, gamma * (1 - 8 * steps * UNIT) - 8 * UNIT * delta)
 
 
+def confined(delta: float, dtype: torch.dtype) -> float:
+    """By how much a field may leave the boxes of a region that it is said to keep to.
+
+    Boxes are float64 numbers, to which float32 comes no nearer than 2**-24 of delta; a field that
+    is brought into the threat afterwards moves by as much as `storable` takes off. Regions guide
+    searches and cover threats; a witness is one for the threat, so nothing depends on it.
+    """
+    return 4 * (WITNESS if dtype == torch.float32 else 8 * UNIT) * delta
+
+
 def sign_noise(p: Tensor, q: Tensor, d: Tensor) -> Tensor:
     """Bound of the rounding in the derivatives of p cos + q sin + d/2 cos 2phi on an arc.
 
