@@ -25,6 +25,22 @@ is then multiplied by UNIT. Too small to be seen beside any number that matters.
 TRACE = 2.0**-1000
 """A weight too small to matter, but not zero: it changes no sum of pixels by more than FAINT."""
 
+SINGLE_TRACE = 1e-30
+"""The same in float32, for searches."""
+
+NOTHING = 1e-30
+"""Added to weights and divisors of heuristics that may all be zero. Nothing depends on it."""
+
+FLAT = 1e-8
+"""Gradients much smaller than this move nothing in a search that divides by their size."""
+
+SLIGHT = 1e-6
+"""The least weight of a pixel, in terms of the largest, when a cut is chosen."""
+
+FINEST = 2.0**-20
+"""Boxes narrower than this, in units of delta, are not cut any more: their margin is then too close
+to zero to be told from it. A cell that is given up is open, so nothing depends on it."""
+
 TIE = 1e-9
 """How unequal, relative to their sum, the two sides of an interval around zero must be for DeepPoly
 to prefer one line below a ReLU. Soundness does not depend on it: any slope gives a valid line."""

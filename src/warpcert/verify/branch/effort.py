@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from warpcert.bound import Beta, Choice
+from warpcert.core.rounding import FINEST
 
 
 @dataclass(frozen=True)
@@ -27,7 +28,7 @@ class Effort:
     last_steps: int = 20
     passes: int = 2
     cells: int = 4096
-    finest: float = 2.0**-20
+    finest: float = FINEST
     levels: int = 40
     memory: float = 2e9
     fields: bool = True

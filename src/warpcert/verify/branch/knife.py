@@ -10,6 +10,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from warpcert.core.rounding import NOTHING, SLIGHT
 from warpcert.core.shapes import Float
 from warpcert.flow import Threat
 from warpcert.flow.split import Parts, split
@@ -63,8 +64,8 @@ class Knife:
         best = int(self._gains(cell).sum(0).argmax())
         half = self._halves(cell)
         weights = self._weights * half
-        share = (self._away[best] / half.clamp(min=1e-12)).clamp(max=1.0)
-        left = float((share * weights).sum() / weights.sum().clamp(min=1e-300))
+        share = (self._away[best] / half.clamp(min=NOTHING)).clamp(max=1.0)
+        left = float((share * weights).sum() / weights.sum().clamp(min=NOTHING))
         return math.log2((1 - left) / (needed - left)) if needed > left else math.inf
 
     def _gains(self, cell: Cell) -> Float[Tensor, "2 pixels"]:
@@ -94,7 +95,7 @@ class Knife:
             around = torch.maximum(F.pad(change, before), F.pad(change, after))
             found.append((steep * around).sum(0).flatten())
         both = torch.stack(found)
-        return both + 1e-6 * both.amax() + 1e-30
+        return both + SLIGHT * both.amax() + NOTHING
 
     @cached_property
     def _away(self) -> Float[Tensor, "pixels pixels"]:

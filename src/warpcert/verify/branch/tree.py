@@ -282,7 +282,7 @@ class Tree:
             scores = (self.rows @ self.network(x)[..., None]).squeeze(-1)
             (slope,) = torch.autograd.grad(scores.min(), x)
         steepness = slope[0].abs().nan_to_num(0.0)
-        return Knife(self.threat, self.image[0], steepness + 1e-3 * steepness.amax())
+        return Knife(self.threat, self.image[0], steepness + steepness.mean())
 
     def _tend(self) -> None:
         """A round in the plot that is worst; then it is closed, cut, planted anew, or kept."""
