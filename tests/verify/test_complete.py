@@ -322,6 +322,22 @@ def test_a_tree_that_forgets_is_a_defect(monkeypatch: pytest.MonkeyPatch) -> Non
         Complete()(docket, torch.tensor([0]))
 
 
+def test_a_cell_without_members_is_a_defect(
+    mnist: tuple[Network, Tensor, Tensor], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An empty node is closed; but if all are, the bounds that say so are wrong."""
+    network, images, labels = mnist
+
+    def nobody(reduced: object, ends: object, nodes: Nodes) -> tuple[Nodes, Tensor]:
+        return nodes, torch.ones(len(nodes), dtype=torch.bool)
+
+    monkeypatch.setattr("warpcert.verify.branch.plot.propagate", nobody)
+    tree = tree_of(images[8], int(labels[8]), network, Threat("inf", 1.2))
+    monkeypatch.setattr(tree.hunt, "try_images", lambda images: False)
+    with torch.no_grad(), pytest.raises(Unsound, match="every node of a cell is empty"):
+        tree.grow()
+
+
 # Pools
 
 

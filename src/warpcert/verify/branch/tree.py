@@ -13,6 +13,7 @@ from torch import Tensor
 from warpcert.bound import Bounder, Bounds, DeepPoly, IntervalPropagation, SetGround
 from warpcert.core.box import Box
 from warpcert.core.clock import tick
+from warpcert.core.errors import Unsound
 from warpcert.core.inputset import InputSet
 from warpcert.core.memory import chunk_size
 from warpcert.core.progress import Progress, tell
@@ -171,6 +172,8 @@ class Tree:
 
     def _close(self, cell: Cell, plot: Plot | None = None) -> None:
         """Enter the margins of a cell that is proved, by itself or by the leaves of a plot."""
+        if bool(torch.isinf(cell.margins).any()):
+            raise Unsound("every node of a cell is empty, and the cell is not")
         self.proved = torch.minimum(self.proved, cell.margins)
         if self.proof is not None:
             kept = [] if plot is None or plot.kept is None else plot.kept
