@@ -251,7 +251,7 @@ def test_an_interrupted_batch_of_nodes_is_not_lost(
     with torch.no_grad(), pytest.raises(TimeUp):
         tree.grow()
     (_, plot) = tree.plots[0]
-    assert plot.held is not None and len(plot.held)
+    assert plot.held is not None and tree.open >= len(plot.held) > 0
     assert float(tree.margins.min()) <= float(plot.held.bound.min()) <= 0
 
 

@@ -65,7 +65,7 @@ class Complete(Step):
         if (reason or tree.open) and bool((margins > 0).all()):
             raise Unsound("a tree with open nodes has proved everything")
         docket.raise_margins(k, margins, self.name)
-        if tree.proof is not None and not tree.open:
+        if tree.proof is not None and not (reason or tree.open):
             docket.proofs[k] = tree.proof
         found = tree.hunt.found
         docket.reach(one, torch.tensor([tree.hunt.reached]))

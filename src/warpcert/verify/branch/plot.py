@@ -90,6 +90,11 @@ class Plot:
         return self.pool.lowest
 
     @property
+    def open(self) -> int:
+        """How many nodes are open, those in work included."""
+        return len(self.pool) + (0 if self.held is None else len(self.held))
+
+    @property
     def done(self) -> bool:
         """Whether no node is open."""
         return not len(self.pool)

@@ -99,7 +99,7 @@ class Tree:
     def open(self) -> int:
         """Cells and nodes that are not closed."""
         count = sum(len(places) for places in (self.cells, self.held, self.stopped))
-        return count + sum(len(plot.pool) for _, plot in self.plots)
+        return count + sum(plot.open for _, plot in self.plots)
 
     @property
     def margins(self) -> Float[Tensor, " S"]:
