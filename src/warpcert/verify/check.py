@@ -36,7 +36,8 @@ def check_proof(network: Network, image: Tensor, label: int, threat: Threat, pro
 
     ``image`` is (C, H, W). What does not hold is a `ValueError` that says where.
     """
-    checker = _Checker(network.to(dtype=torch.float64), image.to(torch.float64), label, threat)
+    plain = network.to("cpu", torch.float64)
+    checker = _Checker(plain, image.detach().to("cpu", torch.float64), label, threat)
     return checker.check(proof)
 
 
