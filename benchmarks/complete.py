@@ -116,7 +116,7 @@ def run(options: argparse.Namespace, rows: Rows, variant: str, delta: float, gam
         )  # fmt: skip
         if key in rows.rows:
             continue
-        start = time.perf_counter()
+        start, busy = time.perf_counter(), time.process_time()
         found = decide(net, images[k], labels[k], threat, VARIANTS[variant], options.timeout)
         if options.device != "cpu":
             torch.cuda.synchronize()
@@ -127,6 +127,7 @@ def run(options: argparse.Namespace, rows: Rows, variant: str, delta: float, gam
                 "variant": variant, "timeout": options.timeout, "device": options.device,
                 "status": found.status.value, "method": found.method,
                 "seconds": round(time.perf_counter() - start, 4),
+                "cpu_seconds": round(time.process_time() - busy, 4),
                 "margin": number(found.margin), "reached": number(found.reached),
                 "reason": found.reason, "spent": {k: round(v, 3) for k, v in found.spent.items()},
             }

@@ -10,7 +10,8 @@ import pytest
 import torch
 from torch import Tensor
 
-from tests.bound.problems import DOUBLE, Problem, between_points, draw, layered, problem
+from tests.bound.problems import DOUBLE, Problem, between_points, layered, problem
+from tests.flow.pictures import draw
 from warpcert import Box, Interval, Unsupported
 from warpcert.bound import (
     Beta,

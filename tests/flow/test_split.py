@@ -6,7 +6,7 @@ import math
 
 import pytest
 import torch
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.flow.pictures import draw, picture
@@ -131,3 +131,28 @@ def test_a_pixel_that_cannot_move_is_not_cut() -> None:
         threat, start.lower, start.upper, torch.tensor([[0, 0]]), torch.tensor([[True, True]])
     )
     assert len(parts.lower) == 1
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+@given(threat=THREATS, seed=st.integers(0, 99))
+@settings(max_examples=15)
+def test_searches_keep_to_a_part(dtype: torch.dtype, threat: Threat, seed: int) -> None:
+    """What is sampled, projected or minimised in a part belongs to it and to the threat."""
+    parts = cut(threat, seed, 2)
+    count = min(6, len(parts.lower))
+    some = Parts(parts.lower[:count], parts.upper[:count], parts.parents[:count])
+    images = picture("random", 1, *SHAPE, seed=seed).to(dtype).expand(count, -1, -1, -1)
+    inputs = DeformedImage(images, threat, region=some.region(threat))
+    wild = torch.randn((count, *SHAPE, 2), generator=draw(seed), dtype=dtype)
+    brought = inputs.project(wild)
+    assert bool(inputs.contains(brought).all() and threat.contains(brought).all())
+    again = inputs.project(brought)
+    assert bool((again == brought).all())
+    pool = inputs.sample(7, draw(seed))
+    assert pool.shape == (count, 7, *SHAPE, 2)
+    for fields in pool.unbind(1):
+        assert bool(inputs.contains(fields).all())
+    assert bool(inputs.contains(inputs.minimiser(torch.randn_like(images), 5)).all())
+    low, high = some.lower.to(dtype), some.upper.to(dtype)
+    far = inputs.steepest(wild)
+    assert bool(((low <= far) & (far <= high)).all())

@@ -67,7 +67,7 @@ def lowest_row(
     """Minimise <row, scores> over the bent versions of an image (C, W), and displacements (W,)."""
     program = _Program()
     moves, pixels = _pixels(program, image, delta, gamma)
-    values = list(pixels.ravel())
+    values: list[int] = pixels.ravel().tolist()
     low, high = (np.array([end[k] for k in values]) for end in (program.lower, program.upper))
     for weight, bias in layers[:-1]:
         centre, radius = weight @ (low + high) / 2 + bias, np.abs(weight) @ (high - low) / 2

@@ -9,7 +9,7 @@ from warpcert.bound.careful import careful
 from warpcert.bound.choice import Choice
 from warpcert.bound.deeppoly import DeepPoly
 from warpcert.bound.goal import Goal
-from warpcert.bound.ground import BoxGround, Ground, ground
+from warpcert.bound.ground import BoxGround, Ground, SetGround, ground
 from warpcert.bound.inner import propagate, straight_ends, tighten
 from warpcert.bound.interval import IntervalPropagation
 from warpcert.bound.margins import margin_rows
@@ -30,6 +30,7 @@ __all__ = [
     "IntervalPropagation",
     "Nodes",
     "Reduced",
+    "SetGround",
     "careful",
     "ground",
     "margin_rows",

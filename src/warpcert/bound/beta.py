@@ -12,6 +12,7 @@ from warpcert.bound.ground import Ground
 from warpcert.bound.lines import ascend, descend, lines
 from warpcert.bound.nodes import Nodes
 from warpcert.bound.reduced import Reduced
+from warpcert.core import rounding
 from warpcert.core.clock import tick
 
 
@@ -84,7 +85,7 @@ class _Adam:
         self.mean.lerp_(gradient, 0.1)
         self.square.mul_(0.999).addcmul_(gradient, gradient, value=0.001)
         first, second = 1 - 0.9**self.count, 1 - 0.999**self.count
-        return (self.mean / first) / ((self.square / second).sqrt_() + 1e-8)
+        return (self.mean / first) / ((self.square / second).sqrt_() + rounding.FLAT)
 
 
 def _pick(better: Tensor, new: Tensor, old: Tensor | None) -> Tensor:

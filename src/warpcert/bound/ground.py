@@ -16,9 +16,6 @@ from warpcert.core.inputset import InputSet
 from warpcert.core.memory import chunk_size
 from warpcert.core.shapes import Float
 
-SINGLE_TRACE = 1e-30
-"""The same in float32, for searches."""
-
 SET_ARRAYS = 64
 """Arrays of an image's size that a set needs to answer one row, about."""
 
@@ -141,7 +138,7 @@ class SetGround(Ground):
         """
         nothing = rows.new_zeros(self.reduced.shape)
         whole = self.reduced.image(rows, nothing)
-        trace = rounding.TRACE if rows.dtype == torch.float64 else SINGLE_TRACE
+        trace = rounding.TRACE if rows.dtype == torch.float64 else rounding.SINGLE_TRACE
         for corner in (whole[:, 0, 0, 0], whole[:, 0, -1, -1]):
             corner.copy_(torch.where(corner == 0, trace, corner))
         return whole[None]

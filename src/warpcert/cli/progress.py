@@ -9,6 +9,8 @@ from collections import Counter
 from types import TracebackType
 from typing import TYPE_CHECKING
 
+from warpcert.core.progress import listening
+
 if TYPE_CHECKING:
     from rich.live import Live
 
@@ -129,10 +131,17 @@ class Bar(Progress):
         self._tally = Tally(total, old)
         console = Console(stderr=True, markup=False, emoji=False, highlight=False)
         self._live: Live = Live(console=console, get_renderable=self._draw, transient=True)
+        self._tree = ""
+        self._heard = listening(self._hear)
 
     def __enter__(self) -> Progress:
+        self._heard.__enter__()
         self._live.__enter__()
         return self
+
+    def _hear(self, progress: object) -> None:
+        """How far the tree of the image in work is; trees in other processes are not heard."""
+        self._tree = f" [{progress}]"
 
     def __exit__(
         self,
@@ -141,13 +150,15 @@ class Bar(Progress):
         trace: TracebackType | None,
     ) -> None:
         self._live.__exit__(kind, error, trace)
+        self._heard.__exit__(kind, error, trace)
 
     def __call__(self, row: Row) -> None:
         self._tally.add(row.status.value)
+        self._tree = ""
 
     def _draw(self) -> str:
         full = WIDTH * self._tally.done // max(1, self._tally.total)
-        return f"{'━' * full}{'╌' * (WIDTH - full)} {self._tally}"
+        return f"{'━' * full}{'╌' * (WIDTH - full)} {self._tally}{self._tree}"
 
 
 def show_progress(total: int, old: Counter[str], *, kept: bool) -> Progress:

@@ -25,6 +25,22 @@ is then multiplied by UNIT. Too small to be seen beside any number that matters.
 TRACE = 2.0**-1000
 """A weight too small to matter, but not zero: it changes no sum of pixels by more than FAINT."""
 
+SINGLE_TRACE = 1e-30
+"""The same in float32, for searches."""
+
+NOTHING = 1e-30
+"""Added to weights and divisors of heuristics that may all be zero. Nothing depends on it."""
+
+FLAT = 1e-8
+"""Gradients much smaller than this move nothing in a search that divides by their size."""
+
+SLIGHT = 1e-6
+"""The least weight of a pixel, in terms of the largest, when a cut is chosen."""
+
+FINEST = 2.0**-20
+"""Boxes narrower than this, in units of delta, are not cut any more: their margin is then too close
+to zero to be told from it. A cell that is given up is open, so nothing depends on it."""
+
 TIE = 1e-9
 """How unequal, relative to their sum, the two sides of an interval around zero must be for DeepPoly
 to prefer one line below a ReLU. Soundness does not depend on it: any slope gives a valid line."""
@@ -87,6 +103,16 @@ def smoothable(delta: float, gamma: float, steps: int) -> float:
     if gamma == math.inf:
         return gamma
     return max(0.0, gamma * (1 - 8 * steps * UNIT) - 8 * UNIT * delta)
+
+
+def confined(delta: float, dtype: torch.dtype) -> float:
+    """By how much a field may leave the boxes of a region that it is said to keep to.
+
+    Boxes are float64 numbers, to which float32 comes no nearer than 2**-24 of delta; a field that
+    is brought into the threat afterwards moves by as much as `storable` takes off. Regions guide
+    searches and cover threats; a witness is one for the threat, so nothing depends on it.
+    """
+    return 4 * (WITNESS if dtype == torch.float32 else 8 * UNIT) * delta
 
 
 def sign_noise(p: Tensor, q: Tensor, d: Tensor) -> Tensor:
@@ -170,6 +196,10 @@ def faint(asked: Tensor, way: float) -> Tensor:
     """
     return (asked > 0).to(asked) * (FAINT * (1 + way) ** 2)
 
+
+CHECKED = 1e-10
+"""What a second, simple check of a proof takes off every sum, relative to the size of its terms,
+instead of counting operations: more than 1e5 roundings of float64 in a row."""
 
 TOUCH = 2.0**-40
 """How far beyond the ball, relative to delta, a box may begin and still count as touching it.

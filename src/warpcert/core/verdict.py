@@ -31,7 +31,8 @@ class Verdict:
     field, for a misclassified one that of the image as it is. ``reached`` is the lowest margin that
     an attack has found, so the true one is between the two. ``method`` decided in ``seconds`` (an
     image's share, where many were treated together), of which ``spent`` says what each step took;
-    ``reason`` says why nothing is known, or what a certificate rests on besides proof.
+    ``reason`` says why nothing is known, or what a certificate rests on besides proof. ``proof`` is
+    what a tree has closed, where that was asked for.
     """
 
     status: Status
@@ -44,6 +45,7 @@ class Verdict:
     field: Tensor | None = None
     reached: float = math.inf
     spent: Mapping[str, float] = dataclasses.field(default_factory=dict)
+    proof: object | None = None
 
     def __post_init__(self) -> None:
         """Refuse claims that their evidence does not carry."""

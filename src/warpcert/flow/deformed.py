@@ -58,6 +58,9 @@ HURRIED, FEW = 100, 16
 """In fewer steps than these, that many points on a curve do as well: with 50 steps, 16 and 32 come
 equally close."""
 
+MIXES = (1.0, 0.99, 0.9, 0.75, 0.5, 0.25, 0.1)
+"""How far towards a field to go from a region's plainest one, the first that fits."""
+
 CACHED = 1 << 15
 """Pixels treated at once on a CPU: the search goes over them again and again."""
 
@@ -161,24 +164,34 @@ class DeformedImage(InputSet):
         return warp(self.images, v)
 
     def project(self, v: Tensor) -> Float[Tensor, "B H W 2"]:
-        """The fields (B, H, W, 2) brought into the threat; a ``region`` of its own is ignored."""
+        """The fields (B, H, W, 2) brought into the threat and, if there is one, into the region.
+
+        Into a region they are clamped, and mixed with the region's field nearest to none as far
+        as the threat asks for it.
+        """
         check_fields(v, (self.images.shape[2], self.images.shape[3]))
-        return self.threat.project(v)
+        if self.region is None:
+            return self.threat.project(v)
+        return self._confined(v)
 
     def contains(self, v: Tensor) -> Bool[Tensor, " B"]:
-        """The fields (B, H, W, 2) of the threat that keep to the region, see `Threat.contains`."""
+        """The fields (B, H, W, 2) of the threat that keep to the region, see `Threat.contains`.
+
+        A region's boxes are not float32 numbers: they may be left by `rounding.confined`.
+        """
         check_fields(v, (self.images.shape[2], self.images.shape[3]))
         inside = self.threat.contains(v)
         if self.region is None:
             return inside
-        fields, region = v.to(torch.float64), self._region
-        low, high = (x.reshape(-1, *v.shape[1:]) for x in (region.lower, region.upper))
-        return inside & ((low <= fields) & (fields <= high)).flatten(1).all(1)
+        fields, (low, high) = v.to(torch.float64), self._boxes
+        off = rounding.confined(self.threat.delta, v.dtype)
+        near = (low - off <= fields) & (fields <= high + off)
+        return inside & near.flatten(1).all(1)
 
     def sample(self, n: int, generator: Generator | None = None) -> Float[Tensor, "B {n} H W 2"]:
         """No displacement, a grid of translations, and as many other fields of `Threat.sample`.
 
-        A ``region`` of its own is ignored, here and in what follows.
+        Brought into the region, if there is one.
         """
         shape = (self.images.shape[2], self.images.shape[3])
         moved = translations(self.threat, n)
@@ -187,11 +200,42 @@ class DeformedImage(InputSet):
         others = self.threat.sample(
             shape, n - len(moved), generator=generator, dtype=fields.dtype, device=fields.device
         )
-        return torch.cat([fields, others]).expand(len(self.images), -1, -1, -1, -1)
+        every = torch.cat([fields, others]).expand(len(self.images), -1, -1, -1, -1)
+        if self.region is None:
+            return every
+        return torch.stack([self._confined(some.contiguous()) for some in every.unbind(1)], dim=1)
 
     def steepest(self, slopes: Tensor) -> Float[Tensor, "B H W 2"]:
         """Fields (B, H, W, 2) far along the slopes, as smooth as gamma wants, see `steepest`."""
-        return steepest(self.threat, slopes)
+        fields = steepest(self.threat, slopes)
+        if self.region is None:
+            return fields
+        low, high = self._boxes
+        return torch.clamp(fields, low.to(fields), high.to(fields))
+
+    @property
+    def _boxes(self) -> tuple[Float[Tensor, "B H W 2"], Float[Tensor, "B H W 2"]]:
+        """The ends of the region's boxes."""
+        region = self._region
+        shape = (-1, *self.images.shape[2:], 2)
+        return region.lower.reshape(shape), region.upper.reshape(shape)
+
+    def _confined(self, v: Float[Tensor, "B H W 2"]) -> Float[Tensor, "B H W 2"]:
+        """Members of the threat in the region, as near as clamping and mixing bring them."""
+        low, high = (x.to(v) for x in self._boxes)
+        plain = self.threat.project(torch.clamp(torch.zeros_like(v), low, high))
+        goal = self.threat.project(torch.clamp(v.nan_to_num(0.0), low, high))
+        found = plain
+        done = torch.zeros(len(v), dtype=torch.bool, device=v.device)
+        for share in MIXES:
+            mixed = self.threat.project(torch.lerp(plain, goal, share))
+            fits = self.contains(mixed) & ~done
+            found = torch.where(fits[:, None, None, None], mixed, found)
+            done |= fits
+            if bool(done.all()):
+                break
+        kept = self.contains(v)
+        return torch.where(kept[:, None, None, None], v, found)
 
     def minimiser(
         self, rows: Float[Tensor, "B C H W"], steps: int | None = None

@@ -13,7 +13,7 @@ from warpcert.flow import Threat
 from warpcert.net import Network
 from warpcert.verify.cascade import Cascade
 from warpcert.verify.docket import Docket
-from warpcert.verify.methods import steps
+from warpcert.verify.methods import proving_steps, steps
 from warpcert.verify.problem import as_batch, check_problem
 from warpcert.verify.relax import Relaxation
 
@@ -21,7 +21,7 @@ KNOWN_ARRAYS = 16
 """Float64 arrays of every layer's size that are kept for one image, about."""
 
 
-def certify(  # noqa: PLR0913 - the last three are for comparisons
+def certify(  # noqa: PLR0913 - the last ones are for comparisons and checks
     network: Network,
     images: Tensor,
     labels: Tensor | int,
@@ -32,6 +32,7 @@ def certify(  # noqa: PLR0913 - the last three are for comparisons
     relaxation: Relaxation = "hull",
     intersect: bool = True,
     solver: str = "highs",
+    proof: bool = False,
 ) -> Verdict | list[Verdict]:
     """Say whether bending can change a label: one Verdict for an image (C, H, W) and its label,
     a list for a batch (B, C, H, W) and labels (B,).
@@ -43,11 +44,13 @@ def certify(  # noqa: PLR0913 - the last three are for comparisons
     tries cheap methods and an attack first, and branches on what is still undecided; "attack" only
     looks for fields. An image is certified when the lower bound of every margin is above zero, and
     falsified when an attack finds a field of the threat that changes its label. ``timeout`` are
-    seconds for each image; images of a batch share theirs.
+    seconds for each image; images of a batch share theirs. With ``proof`` a certified verdict has
+    the tree's closed cells and leaves, made with bounds plain enough for `check_proof`.
     """
     if timeout is not None and not 0 <= timeout < math.inf:
         raise ValueError(f"timeout must be a number of seconds >= 0, or None, got {timeout}")
-    cascade = Cascade(steps(method, intersect, solver), timeout)
+    tried = proving_steps(method) if proof else steps(method, intersect, solver)
+    cascade = Cascade(tried, timeout)
     images, labels, alone = as_batch(images, labels)
     verdicts = _decide(network, images, labels, threat, cascade, relaxation)
     return verdicts[0] if alone else verdicts

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import torch
@@ -14,18 +13,21 @@ from warpcert.bound.arithmetic import plain_products
 from warpcert.core.clock import TimeUp, left, limited
 from warpcert.core.errors import Unsound
 from warpcert.core.memory import is_shortage, release
-from warpcert.verify.branch import Effort, Progress, Tree
+from warpcert.verify.branch import Effort, Proof, Tree
 from warpcert.verify.docket import Docket
 from warpcert.verify.step import Step
 
 
 @dataclass(frozen=True)
 class Complete(Step):
-    """A tree for each image, one after the other; each has its share of the time that is left."""
+    """A tree for each image, one after the other; each has its share of the time that is left.
+
+    With ``keep`` the docket gets what every finished tree has closed, see `Proof`.
+    """
 
     name: str = "complete"
     effort: Effort = field(default_factory=Effort)
-    listener: Callable[[Progress], None] | None = None
+    keep: bool = False
 
     def __call__(self, docket: Docket, which: Tensor) -> None:
         """Enter what every tree has proved or found, finished or not."""
@@ -46,7 +48,7 @@ class Complete(Step):
             docket.rows[one],
             self.effort,
             known,
-            self.listener,
+            Proof() if self.keep else None,
         )
         reason = ""
         try:
@@ -63,6 +65,8 @@ class Complete(Step):
         if (reason or tree.open) and bool((margins > 0).all()):
             raise Unsound("a tree with open nodes has proved everything")
         docket.raise_margins(k, margins, self.name)
+        if tree.proof is not None and not (reason or tree.open):
+            docket.proofs[k] = tree.proof
         found = tree.hunt.found
         docket.reach(one, torch.tensor([tree.hunt.reached]))
         if found is not None and bool(found.fooled[0]):

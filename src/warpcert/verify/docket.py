@@ -41,6 +41,7 @@ class Docket:
         self.reached = torch.full_like(self.clean[:, 0], math.inf)
         self.rivals: dict[int, int] = {}
         self.fields: dict[int, Tensor] = {}
+        self.proofs: dict[int, object] = {}
         self.methods = [""] * len(labels)
         self.spent: list[dict[str, float]] = [{} for _ in labels]
         self.reasons = [""] * len(labels)
@@ -132,9 +133,12 @@ class Docket:
         else:
             status, reason = Status.UNKNOWN, self.reasons[k] or _reason(margin, rival, reached)
             margin = -math.inf if math.isnan(margin) else margin
-        spent = dict(self.spent[k])
+        spent, proof = dict(self.spent[k]), None
+        if status is Status.CERTIFIED:
+            proof = self.proofs.get(k)
+        seconds = sum(spent.values())
         return Verdict(
-            status, label, rival, margin, method, sum(spent.values()), reason, field, reached, spent
+            status, label, rival, margin, method, seconds, reason, field, reached, spent, proof
         )
 
 

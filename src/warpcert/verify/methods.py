@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from warpcert.attacks import QUICK, STRONGEST
 from warpcert.bound import Alpha, Bounder, DeepPoly, IntervalPropagation
+from warpcert.verify.branch import PLAIN
 from warpcert.verify.complete import Complete
 from warpcert.verify.step import Prove, Refute, Step
 
@@ -45,6 +46,13 @@ def bounder(method: str, intersect: bool = True) -> Bounder:
     if method != "deeppoly":
         raise ValueError(f"intersect=False is for the method 'deeppoly', got {method!r}")
     return DeepPoly(intersect=False)
+
+
+def proving_steps(method: str) -> list[Step]:
+    """What is tried when the proof is to be kept: an attack, and a tree of plain bounds."""
+    if method not in ("complete", "auto"):
+        raise ValueError(f"proof=True is for the methods 'complete' and 'auto', got {method!r}")
+    return [ATTACKS["interval"], Complete(effort=PLAIN, keep=True)]
 
 
 def steps(method: str, intersect: bool = True, solver: str = "highs") -> list[Step]:

@@ -22,7 +22,7 @@ class Cell:
 
     ``margins`` (S,) and ``layers`` hold on the cell. ``level``: how many cuts made it.
     ``loose`` is the worst margin by back-substitution over free pixels, from which the worth of
-    further cuts is estimated.
+    further cuts is estimated. ``number`` is its place in a `Proof`.
     """
 
     lower: Float[Tensor, "H W 2"]
@@ -31,6 +31,7 @@ class Cell:
     margins: Float[Tensor, " S"]
     level: int = 0
     loose: float = -torch.inf
+    number: int = 0
 
     @property
     def worst(self) -> float:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from warpcert.bound import Beta, Choice
+from warpcert.core.rounding import FINEST
 
 
 @dataclass(frozen=True)
@@ -14,7 +15,8 @@ class Effort:
     ``fields``, ``relus``: which kinds of branching are used. ``duals``: whether the flow's duals
     are. ``intersect``: whether nodes' intervals are propagated and intersected. ``warm``: whether
     children start from their parent's slopes, multipliers and duals. A cell is given up when its
-    widest box is narrower than ``finest`` times delta, or when ``cells`` wait already.
+    widest box is narrower than ``finest`` times delta, when it was cut ``levels`` times, or when
+    ``cells`` wait already: its margin is then too close to zero to be told from it.
     """
 
     root: Beta = field(default_factory=lambda: Beta(iterations=40, rate=0.2, decay=0.95))
@@ -26,10 +28,15 @@ class Effort:
     last_steps: int = 20
     passes: int = 2
     cells: int = 4096
-    finest: float = 2.0**-20
+    finest: float = FINEST
+    levels: int = 40
     memory: float = 2e9
     fields: bool = True
     relus: bool = True
     duals: bool = True
     intersect: bool = True
     warm: bool = True
+
+
+PLAIN = Effort(inner=Beta(iterations=0), passes=0, duals=False, intersect=False)
+"""For proofs that are to be checked again: only bounds that simple code can find, too."""

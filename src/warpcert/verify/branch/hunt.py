@@ -72,14 +72,16 @@ class Hunt:
             return self.attack.descend(every, starts)
 
     def _promising(self, found: Found) -> bool:
+        """Whether the best may fool, or is worth being told for how low it is."""
         lowest = float(found.margins.nan_to_num(math.inf).min())
-        self.reached = min(self.reached, lowest + rounding.CLEAR)
-        return lowest < 0
+        return lowest < min(rounding.CLEAR, self.reached - rounding.CLEAR)
 
     def _test(self, found: Found) -> bool:
         tested = check(
             self.network, self.inputs, self.labels, found.parameters.detach(), found.margins
         )
-        if self.found is None or float(tested.margins[0]) < float(self.found.margins[0]):
+        margin = float(tested.margins[0])
+        if self.found is None or margin < float(self.found.margins[0]):
             self.found = tested
+        self.reached = min(self.reached, margin)
         return self.fooled

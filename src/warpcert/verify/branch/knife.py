@@ -10,6 +10,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from warpcert.core.rounding import NOTHING, SLIGHT
 from warpcert.core.shapes import Float
 from warpcert.flow import Threat
 from warpcert.flow.split import Parts, split
@@ -37,8 +38,8 @@ class Knife:
     image: Float[Tensor, "C H W"]
     steepness: Float[Tensor, "C H W"]
 
-    def __call__(self, cell: Cell) -> Parts:
-        """The parts of a cell, cut along both axes or one."""
+    def __call__(self, cell: Cell) -> tuple[tuple[int, int], Parts]:
+        """A pixel (row, column), and the parts of a cell cut there along both axes or one."""
         gains = self._gains(cell)
         best = int(gains.sum(0).argmax())
         width = self.image.shape[2]
@@ -47,7 +48,8 @@ class Knife:
         moves = cell.upper[row, column] > cell.lower[row, column]
         axes = moves & (mine >= ALIKE * mine.amax())
         at = torch.tensor([[row, column]], device=mine.device)
-        return split(self.threat, cell.lower[None], cell.upper[None], at, axes[None])
+        parts = split(self.threat, cell.lower[None], cell.upper[None], at, axes[None])
+        return (row, column), parts
 
     def cuts(self, cell: Cell, centre: float) -> float:
         """How many cuts in a row should close a cell; inf where none will.
@@ -62,8 +64,8 @@ class Knife:
         best = int(self._gains(cell).sum(0).argmax())
         half = self._halves(cell)
         weights = self._weights * half
-        share = (self._away[best] / half.clamp(min=1e-12)).clamp(max=1.0)
-        left = float((share * weights).sum() / weights.sum().clamp(min=1e-300))
+        share = (self._away[best] / half.clamp(min=NOTHING)).clamp(max=1.0)
+        left = float((share * weights).sum() / weights.sum().clamp(min=NOTHING))
         return math.log2((1 - left) / (needed - left)) if needed > left else math.inf
 
     def _gains(self, cell: Cell) -> Float[Tensor, "2 pixels"]:
@@ -93,7 +95,7 @@ class Knife:
             around = torch.maximum(F.pad(change, before), F.pad(change, after))
             found.append((steep * around).sum(0).flatten())
         both = torch.stack(found)
-        return both + 1e-6 * both.amax() + 1e-30
+        return both + SLIGHT * both.amax() + NOTHING
 
     @cached_property
     def _away(self) -> Float[Tensor, "pixels pixels"]:

@@ -35,6 +35,9 @@ from warpcert.verify.branch.pool import Pool
 PRESSES = (100, 400, 1600)
 """Iterations, one after the other, for nodes in which everything is decided."""
 
+PARALLEL = 8
+"""How many times more nodes a GPU treats at once."""
+
 STARTS = 4
 """Nodes of a round whose minimum an attack starts from."""
 
@@ -47,10 +50,11 @@ class Plot:
 
     ``proved`` (S,) is the least bound of the leaves of every margin closed so far, ``stuck`` (S,)
     that of nodes in which every neuron is decided and which are still open: nothing can be done
-    about them here. Both are inf where there are none.
+    about them here. Both are inf where there are none. ``last`` says that no cut will help such
+    nodes, so that they are worth more; with ``keep`` proved nodes are kept for a proof.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - a problem, and how it is to be solved
         self,
         network: Network,
         inputs: InputSet,
@@ -58,8 +62,14 @@ class Plot:
         rows: Float[Tensor, "1 S classes"],
         margins: Float[Tensor, " S"],
         effort: Effort,
+        *,
+        last: bool = True,
+        keep: bool = False,
     ) -> None:
         self.network, self.effort, self.inputs = network, effort, inputs
+        self.presses = PRESSES if last else PRESSES[:1]
+        self.batch = effort.batch * (1 if rows.device.type == "cpu" else PARALLEL)
+        self.kept: list[Nodes] | None = [] if keep else None
         self.reduced, self.layers = self._reduce(layers, rows)
         self.loose = BoxGround(self.reduced)
         self.ends = straight_ends(self.reduced, self.loose)
@@ -80,6 +90,11 @@ class Plot:
         return self.pool.lowest
 
     @property
+    def open(self) -> int:
+        """How many nodes are open, those in work included."""
+        return len(self.pool) + (0 if self.held is None else len(self.held))
+
+    @property
     def done(self) -> bool:
         """Whether no node is open."""
         return not len(self.pool)
@@ -98,7 +113,7 @@ class Plot:
         """Decide one more neuron in some of the nodes."""
         start = time.perf_counter()
         crowded = len(self.pool) * self.pool.node_bytes > self.effort.memory
-        parents = self.pool.take(self.effort.batch, best=crowded)
+        parents = self.pool.take(self.batch, best=crowded)
         self.held = parents  # open until all of their children are in their places
         ready = parents.choice >= 0
         self._close(parents[ready].children())
@@ -129,7 +144,8 @@ class Plot:
         self, reduced: Reduced, ground: Ground, layers: Layers, rows: Tensor, steps: int
     ) -> tuple[Reduced, Layers]:
         """Bound all open neurons anew, layer after layer, and leave out those that are closed."""
-        one = Nodes.roots(reduced, torch.zeros_like(reduced.pixels[:1]), reduced.lower[:1])
+        first = torch.zeros(1, dtype=torch.int64, device=reduced.lower.device)
+        one = Nodes.roots(reduced, first, reduced.lower.new_full((1,), -torch.inf))
         for number in range(1, len(reduced.blocks)):
             one, empty = tighten(reduced, ground, one, number, self.effort.inner, steps)
             if bool(empty.any()):
@@ -188,21 +204,26 @@ class Plot:
 
     def _press(self, nodes: Nodes) -> None:
         """Nodes in which everything is decided: only better multipliers can help."""
-        for iterations in PRESSES:
+        for iterations in self.presses:
             harder = replace(self.effort.root, iterations=iterations, decay=1 - 2 / iterations)
             nodes = self._bound(nodes, harder)
-            proved = nodes.bound > 0
-            self.proved.scatter_reduce_(0, nodes.rows[proved], nodes.bound[proved], "amin")
-            nodes = nodes[~proved]
+            nodes = self._harvest(nodes)
             if not len(nodes):
                 return
         self.stuck.scatter_reduce_(0, nodes.rows, nodes.bound, "amin")
 
+    def _harvest(self, nodes: Nodes) -> Nodes:
+        """Close the nodes that are proved, and return the others."""
+        proved = nodes.bound > 0
+        done = nodes[proved]
+        self.proved.scatter_reduce_(0, done.rows, done.bound, "amin")
+        if self.kept is not None and len(done):
+            self.kept.append(done)
+        return nodes[~proved]
+
     def _keep(self, nodes: Nodes) -> None:
         """Close what is proved, choose for the rest and keep it."""
-        proved = nodes.bound > 0
-        self.proved.scatter_reduce_(0, nodes.rows[proved], nodes.bound[proved], "amin")
-        nodes = nodes[~proved]
+        nodes = self._harvest(nodes)
         if not len(nodes):
             return
         chosen = self.effort.choice(self.reduced, self.ground, nodes)

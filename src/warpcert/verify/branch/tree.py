@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 
 import torch
 from torch import Tensor
 
-from warpcert.bound import Bounder, Bounds, DeepPoly, IntervalPropagation, ground
+from warpcert.bound import Bounder, Bounds, DeepPoly, IntervalPropagation, SetGround
 from warpcert.core.box import Box
 from warpcert.core.clock import tick
+from warpcert.core.errors import Unsound
 from warpcert.core.inputset import InputSet
 from warpcert.core.memory import chunk_size
+from warpcert.core.progress import Progress, tell
 from warpcert.core.shapes import Float
 from warpcert.flow import DeformedImage, Region, Threat
 from warpcert.flow.split import whole
@@ -25,6 +26,7 @@ from warpcert.verify.branch.effort import Effort
 from warpcert.verify.branch.hunt import Hunt
 from warpcert.verify.branch.knife import Knife
 from warpcert.verify.branch.plot import Plot
+from warpcert.verify.branch.proof import Proof, leaves_of
 
 KNOWN_ARRAYS = 16
 """Float64 arrays of every layer's size that one cell takes while it is bounded, about."""
@@ -42,6 +44,9 @@ PATIENCE = 2.0
 """How many times longer than bounding neurons over the coupled set both ways should take, or have
 taken, before that is tried."""
 
+HOPE = 0.3
+"""How often, about, planting must have helped for it to be tried where cells can be cut."""
+
 DULLER = 2.0
 """How many times less decisions gain than the first one promises. Measured: trees of a few dozen
 to some ten thousand nodes have about twice the depth that their roots' gains suggest."""
@@ -50,21 +55,14 @@ PARTS = 3.0
 """How many of the four parts that a cut makes stay open, about."""
 
 
-@dataclass(frozen=True)
-class Progress:
-    """How far a tree is: open nodes and cells, and the least bound proved so far."""
-
-    open: int
-    bound: float
-
-
 class Tree:
     """One image's problem, cut along the field into cells and, in those, along neurons.
 
     Cells cover all fields of the threat, and nodes of a cell all signs of its open neurons, so the
     least bound of all leaves holds for the image. Every cell is at any time in one of four
     places: it waits in ``cells``, is ``held`` while it is worked on, has a plot in ``plots``, or
-    was given up (``stopped``); or it is closed, and its bound is in ``proved``.
+    was given up (``stopped``); or it is closed, and its bound is in ``proved``. What closes cells
+    is entered in a ``proof``, if there is one.
     """
 
     def __init__(  # noqa: PLR0913, PLR0917 - a problem, and how it is to be solved
@@ -76,10 +74,10 @@ class Tree:
         rows: Float[Tensor, "1 S classes"],
         effort: Effort,
         known: Bounds,
-        listener: Callable[[Progress], None] | None = None,
+        proof: Proof | None = None,
     ) -> None:
         self.network, self.image, self.threat = network, image, threat
-        self.rows, self.effort, self.listener = rows, effort, listener
+        self.rows, self.effort, self.proof = rows, effort, proof
         self.hunt = Hunt(network, image, label, threat)
         every = DeformedImage(image, threat)
         self.coupled, self.exact = every.searches and effort.duals, every.boxed
@@ -94,13 +92,14 @@ class Tree:
         self.cells, self.held, self.stopped = [first], dict[int, Cell](), list[Cell]()
         self.plots: list[tuple[Cell, Plot]] = []
         self.proved = torch.full_like(margins, math.inf)
+        self.hopes = {"light": 1.0, "full": 1.0}
         self.costs = {"cell": 0.02, "light": 0.1, "full": 1.0, "node": 5e-4}
 
     @property
     def open(self) -> int:
         """Cells and nodes that are not closed."""
         count = sum(len(places) for places in (self.cells, self.held, self.stopped))
-        return count + sum(len(plot.pool) for _, plot in self.plots)
+        return count + sum(plot.open for _, plot in self.plots)
 
     @property
     def margins(self) -> Float[Tensor, " S"]:
@@ -120,21 +119,23 @@ class Tree:
                 self._sift()
             else:
                 self._tend()
-            if self.listener is not None:
-                self.listener(Progress(self.open, float(self.margins.min())))
+            tell(lambda: Progress(self.open, float(self.margins.min())))
 
     def _inputs(self, cells: list[Cell], coupled: bool) -> InputSet:
         """The bent images of cells; with free pixels, or as the threat couples them."""
-        threat = self.threat if coupled and self.coupled else replace(self.threat, gamma=math.inf)
-        if len(cells) == 1 and not cells[0].level:
-            inputs = DeformedImage(self.image, threat)
-        else:
-            lower = torch.stack([cell.lower for cell in cells])[:, None]
-            upper = torch.stack([cell.upper for cell in cells])[:, None]
-            region = Region(float(threat.norm), threat.delta, lower, upper)
-            images = self.image.expand(len(cells), -1, -1, -1)
-            inputs = DeformedImage(images, threat, region=region)
+        free = replace(self.threat, gamma=math.inf)
+        inputs = self._bent(cells, self.threat if coupled and self.coupled else free)
         return Box(inputs.box) if inputs.boxed else inputs
+
+    def _bent(self, cells: list[Cell], threat: Threat) -> DeformedImage:
+        """The image, bent within the cells of a threat."""
+        if len(cells) == 1 and not cells[0].level:
+            return DeformedImage(self.image, threat)
+        lower = torch.stack([cell.lower for cell in cells])[:, None]
+        upper = torch.stack([cell.upper for cell in cells])[:, None]
+        region = Region(float(threat.norm), threat.delta, lower, upper)
+        images = self.image.expand(len(cells), -1, -1, -1)
+        return DeformedImage(images, threat, region=region)
 
     def _sift(self) -> None:
         """Bound a batch of cells; cut or plant those that stay open."""
@@ -167,11 +168,17 @@ class Tree:
             cell = replace(cells[place], layers=layers, margins=margins)
             self.held[number] = replace(cell, loose=cell.worst)
             if cell.proved:
-                self._close(self.held.pop(number).margins)
+                self._close(self.held.pop(number))
 
-    def _close(self, margins: Float[Tensor, " S"]) -> None:
-        """Enter the margins of a cell that is proved."""
-        self.proved = torch.minimum(self.proved, margins)
+    def _close(self, cell: Cell, plot: Plot | None = None) -> None:
+        """Enter the margins of a cell that is proved, by itself or by the leaves of a plot."""
+        if bool(torch.isinf(cell.margins).any()):
+            raise Unsound("every node of a cell is empty, and the cell is not")
+        self.proved = torch.minimum(self.proved, cell.margins)
+        if self.proof is not None:
+            kept = [] if plot is None or plot.kept is None else plot.kept
+            leaves = [leaves_of(plot.reduced, nodes, cell.number) for nodes in kept if plot]
+            self.proof.close(cell, [leaf for some in leaves for leaf in some])
 
     def _treat(self, cell: Cell, centre: float) -> None:
         """Cut a cell or decide neurons on it, whichever should close it in less time.
@@ -180,18 +187,22 @@ class Tree:
         coupled set. ``centre`` is the margin in the middle of the cell.
         """
         cutting = self._cutting(cell, centre)
-        if not self.relus or cutting < self.costs["light"]:
-            self._cut(cell)
-            return
+        plot, deciding = None, math.inf
         for full in (False, True) if self.sets else (False,):
+            kind = "full" if full else "light"
+            hopeless = cutting < math.inf and self.hopes[kind] < HOPE
+            if not self.relus or hopeless or cutting < self.costs[kind]:
+                break
             cell, plot = self._plant(cell, full)
-            if cell.proved:
-                self._close(cell.margins)
-                return
             deciding = self._deciding(plot)
+            helped = cell.proved or deciding <= cutting
+            self.hopes[kind] = (self.hopes[kind] + helped) / 2
+            if cell.proved:
+                self._close(cell, plot)
+                return
             if min(cutting, deciding) < PATIENCE * self.costs["full"]:
                 break
-        if cutting < deciding or plot.done:
+        if plot is None or plot.done or cutting < deciding:
             self._cut(cell)
         else:
             self.plots.append((cell, plot))
@@ -208,7 +219,16 @@ class Tree:
         elif not cell.level:
             found = DeepPoly()(self.network, inputs, self.rows, stack([cell]))
             cell = replace(cell, layers=layers_of(found, 0), margins=found.margins[0])
-        plot = Plot(self.network, inputs, cell.layers, self.rows, cell.margins, self.effort)
+        plot = Plot(
+            self.network,
+            inputs,
+            cell.layers,
+            self.rows,
+            cell.margins,
+            self.effort,
+            last=not self.fields,
+            keep=self.proof is not None,
+        )
         self._learn("full" if full else "light", time.perf_counter() - start)
         margins = torch.maximum(cell.margins, plot.margins)
         return replace(cell, layers=plot.layers, margins=margins), plot
@@ -245,15 +265,17 @@ class Tree:
     def _cut(self, cell: Cell) -> None:
         """Replace a cell by the parts it is cut into, or give it up."""
         width = float((cell.upper - cell.lower).amax())
-        fine = width <= self.effort.finest * self.threat.delta
+        fine = width <= self.effort.finest * self.threat.delta or cell.level >= self.effort.levels
         if not self.fields or fine or len(self.cells) >= self.effort.cells:
             self.stopped.append(cell)
             return
-        parts = self._knife(cell)
-        self.cells += [
-            replace(cell, lower=lower, upper=upper, level=cell.level + 1)
-            for lower, upper in zip(parts.lower, parts.upper, strict=True)
-        ]
+        pixel, parts = self._knife(cell)
+        for lower, upper in zip(parts.lower, parts.upper, strict=True):
+            number = 0
+            if self.proof is not None:
+                number = self.proof.cut(cell.number, pixel, lower, upper)
+            part = replace(cell, lower=lower, upper=upper, level=cell.level + 1, number=number)
+            self.cells.append(part)
 
     @cached_property
     def _knife(self) -> Knife:
@@ -263,7 +285,7 @@ class Tree:
             scores = (self.rows @ self.network(x)[..., None]).squeeze(-1)
             (slope,) = torch.autograd.grad(scores.min(), x)
         steepness = slope[0].abs().nan_to_num(0.0)
-        return Knife(self.threat, self.image[0], steepness + 1e-3 * steepness.amax())
+        return Knife(self.threat, self.image[0], steepness + steepness.mean())
 
     def _tend(self) -> None:
         """A round in the plot that is worst; then it is closed, cut, planted anew, or kept."""
@@ -278,7 +300,7 @@ class Tree:
         if light and not cell.proved and plot.seconds > PATIENCE * self.costs["full"]:
             cell, plot = self._plant(cell, full=True)
         if cell.proved:
-            self._close(cell.margins)
+            self._close(cell, plot)
         elif plot.done or self._late(cell, plot):
             self._cut(cell)
         else:
@@ -292,7 +314,7 @@ class Tree:
             return False
         if bool((plot.stuck < math.inf).any()):
             return True
-        if plot.nodes < 2 * self.effort.batch:
+        if plot.nodes < 2 * plot.batch:
             return False
         centre = self.hunt.margins_at((cell.lower / 2 + cell.upper / 2)[None])
         return self._cutting(cell, float(centre[0])) < self._deciding(plot)
@@ -306,5 +328,5 @@ class Tree:
         if self.exact:
             self.hunt.try_images(plot.reduced.image(points, self.image[0]))
         else:
-            members = ground(plot.reduced, self._inputs([cell], coupled=True), DUAL_STEPS)
-            self.hunt.try_fields(members.members(points, rows))
+            bent = SetGround(plot.reduced, self._bent([cell], self.threat), DUAL_STEPS)
+            self.hunt.try_fields(bent.members(points, rows))
