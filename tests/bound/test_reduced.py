@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from fractions import Fraction
 from functools import cache
 
 import pytest
@@ -29,8 +30,10 @@ from warpcert.bound import (
     tighten,
 )
 from warpcert.bound.layers import bound_layers
+from warpcert.bound.reduced import Block
 from warpcert.bound.substitution import Substitution
 from warpcert.net import Hinge
+from warpcert.net.relu import Relu
 
 HINGED = [
     *(f"{name} on box" for name in ("relu", "leaky", "steep", "abs", "max pooling", "residual")),
@@ -226,3 +229,36 @@ def test_an_undecided_leaky_hinge_is_bounded_by_its_own_lines(slope: float) -> N
         ends = torch.tensor([-1.0, 0.0, 2.0], dtype=DOUBLE)
         least = float((sign * hinge(ends)).min())
         assert float(bound) == pytest.approx(least, abs=1e-6)
+
+
+def test_sums_that_cancel_pay_for_their_rounding() -> None:
+    # Positive neurons of very different sizes whose sum nearly vanishes, against rationals.
+    for seed in range(60):
+        generator = torch.Generator().manual_seed(seed)
+        count, pixels = 40, seed % 3
+        low = torch.rand(pixels, generator=generator, dtype=DOUBLE)
+        high = low + (1e-9 if seed % 2 else 1.0)
+        matrix = torch.randn((count, pixels), generator=generator, dtype=DOUBLE)
+        sizes = 10.0 ** torch.randint(-3, 9, (count,), generator=generator).to(DOUBLE)
+        constant = 10 + sizes * torch.rand(count, generator=generator, dtype=DOUBLE)
+        weights = torch.randn(count, generator=generator, dtype=DOUBLE)
+        weights[-1] = -(weights[:-1] @ constant[:-1]) / constant[-1]
+        where = torch.where((weights @ matrix) > 0, low, high)
+        point = [Fraction(x) for x in where.tolist()]
+        truth = Fraction(0)
+        for weight, row, more in zip(
+            weights.tolist(), matrix.tolist(), constant.tolist(), strict=True
+        ):
+            terms = (Fraction(a) * x for a, x in zip(row, point, strict=True))
+            truth += Fraction(weight) * sum(terms, Fraction(more))
+        top = 1.001 * (matrix.abs() @ high + constant)
+        none = torch.zeros(count, dtype=DOUBLE)
+        block = Block(1, Relu(), torch.arange(count), matrix, constant, none, top)
+        row = torch.cat([torch.zeros(pixels, dtype=DOUBLE), weights])[None]
+        size = (weights.abs() @ top)[None]
+        margin = Block(0, None, torch.arange(1), row, none[:1], none[:1], size)
+        shape, places = (1, 1, max(pixels, 1)), torch.arange(pixels)
+        reduced = Reduced(shape, (block,), margin, places, low, high, none, top)
+        nodes = Nodes.roots(reduced, torch.arange(1), torch.full((1,), -math.inf, dtype=DOUBLE))
+        found = careful(reduced, BoxGround(reduced), nodes, Goal.margins(reduced, nodes))[0]
+        assert Fraction(float(found)) <= truth

@@ -10,14 +10,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 import warpcert as wc
 from tests.flow.pictures import picture
 from tests.verify.test_complete import drawn, made
 from warpcert import Network, Status, Threat, Unsupported, Verdict
 from warpcert.verify import Proof, check_proof
-from warpcert.verify.branch.proof import BOUNDED, CUT, PLANTED
+from warpcert.verify.branch.proof import BOUNDED, CUT, PLANTED, Leaf
 
 Case = tuple[Network, Tensor, int, Threat, Proof]
 
@@ -179,3 +179,79 @@ def test_what_is_no_proof_is_refused(tmp_path: Path) -> None:
     )
     with pytest.raises(Unsupported, match="ReLUs and their like"):
         check_proof(smooth, torch.rand(1, 4, 4), 0, Threat(), Proof())
+
+
+def falsifiable() -> tuple[wc.Network, torch.Tensor, wc.Threat]:
+    """A margin of 0.5 - x on two pixels, of which the first can reach 1."""
+    module = nn.Sequential(nn.Flatten(), nn.Linear(2, 1), nn.ReLU(), nn.Linear(1, 2)).double()
+    for parameter, values in zip(
+        module.parameters(), ([[1.0, 0.0]], [0.0], [[-1.0], [0.0]], [0.5, 0.0]), strict=True
+    ):
+        parameter.data = torch.tensor(values, dtype=torch.float64)
+    network = wc.Network.from_module(module.eval(), (1, 1, 2))
+    return network, torch.tensor([[[0.0, 1.0]]], dtype=torch.float64), wc.Threat("inf", 1.0)
+
+
+def refused(proof: Proof, words: str) -> None:
+    network, image, threat = falsifiable()
+    with pytest.raises(ValueError, match=words):
+        check_proof(network, image, 0, threat, proof)
+
+
+def test_a_proof_without_cells_is_refused() -> None:
+    refused(Proof([], [], [], [], [], []), "empty")
+
+
+def test_a_proof_that_is_cut_off_is_refused() -> None:
+    proof = Proof()
+    ends = torch.ones((1, 2, 2), dtype=torch.float64)
+    proof.cut(0, (0, 0), -ends, ends)
+    proof.fates = proof.fates[:1]
+    refused(proof, "different lengths")
+
+
+def test_pixels_that_are_none_are_refused() -> None:
+    proof = Proof()
+    ends = torch.ones((1, 2, 2), dtype=torch.float64)
+    proof.cut(0, (0, -1), -ends, ends)
+    proof.fates[1] = BOUNDED
+    refused(proof, "no pixel")
+
+
+def one_leaf(number: int, entries: list[int], signs: list[int]) -> Leaf:
+    floats = np.zeros(len(entries), dtype=np.float32)
+    names = np.full(len(entries), number), np.array(entries)
+    return Leaf(0, 0, *names, np.array(signs), floats, floats, floats[:0])
+
+
+@pytest.mark.parametrize(
+    ("entries", "signs", "words"),
+    [
+        ([0, 0], [1, -1], "twice"),
+        ([1], [1], "there is none"),
+        ([0], [2], "a sign that is none"),
+    ],
+)
+def test_leaves_that_name_no_neuron_are_refused(
+    entries: list[int], signs: list[int], words: str
+) -> None:
+    network, *_ = falsifiable()
+    proof = Proof(fates=[PLANTED], leaves=[one_leaf(network.activations[0], entries, signs)])
+    refused(proof, words)
+
+
+def test_two_leaves_on_different_neurons_are_no_two_sides() -> None:
+    # The margin 0.4 - 2 relu(x1 - 0.7) is -0.2 as the image is. Neither "neuron 1 is negative" nor
+    # "neuron 0 is positive" holds there, so the two cover nothing.
+    module = nn.Sequential(nn.Flatten(), nn.Linear(3, 2), nn.ReLU(), nn.Linear(2, 2)).double()
+    weights = ([[1.0, 0, 0], [0, 1, 0]], [-0.5, -0.7], [[0.0, -2], [0, 0]], [0.4, 0.0])
+    for parameter, values in zip(module.parameters(), weights, strict=True):
+        parameter.data = torch.tensor(values, dtype=torch.float64)
+    network = wc.Network.from_module(module.eval(), (1, 1, 3))
+    image = torch.tensor([[[0.0, 1.0, 0.0]]], dtype=torch.float64)
+    number = network.activations[0]
+    leaves = [one_leaf(number, [1, 0], [-1, 0]), one_leaf(number, [0, 1], [1, 0])]
+    with pytest.raises(ValueError, match="leave signs out"):
+        check_proof(
+            network, image, 0, wc.Threat("inf", 0.4, 0.0), Proof(fates=[PLANTED], leaves=leaves)
+        )

@@ -14,7 +14,7 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from torch import Tensor
+from torch import Tensor, nn
 
 import warpcert as wc
 from tests.bound.problems import layered
@@ -378,3 +378,35 @@ def test_a_pool_keeps_what_has_no_bound() -> None:
     pool = Pool()
     pool.put(nodes([math.nan, -1.0]))
     assert len(pool) == 2 and pool.lowest == -math.inf
+
+
+def test_pixels_that_cannot_change() -> None:
+    # Behind flat pixels a ReLU has an interval of one point; a constant image moves nowhere.
+    flat = torch.tensor([[[0.5, 0.5, 0.5, 0.5, 0.9, 0.1]]], dtype=DOUBLE)
+    generator = torch.Generator().manual_seed(0)
+    for image, threat in ((flat, Threat("inf", 0.5, 0.1)), (flat[..., :2], Threat("inf", 0.5))):
+        width = image.shape[-1]
+        module = nn.Sequential(
+            nn.ReLU(), nn.Flatten(), nn.Linear(width, 3), nn.ReLU(), nn.Linear(3, 2)
+        ).double()
+        for parameter in module.parameters():
+            parameter.data = torch.randn(parameter.shape, generator=generator, dtype=DOUBLE)
+        network = Network.from_module(module.eval(), (1, 1, width))
+        label = int(network(image[None]).argmax())
+        verdict = wc.certify(network, image, label, threat, "complete", timeout=20)
+        assert isinstance(verdict, Verdict)
+        assert verdict.status in (Status.CERTIFIED, Status.FALSIFIED)
+
+
+def test_neurons_that_are_zero_up_to_rounding_on_an_image_that_cannot_change() -> None:
+    module = nn.Sequential(
+        nn.Flatten(), nn.Linear(2, 1), nn.ReLU(), nn.Linear(1, 1), nn.ReLU(), nn.Linear(1, 2)
+    ).double()
+    weights = ([[1.0, -1.0]], [0.0], [[1.0]], [0.0], [[1.0], [-1.0]], [1e-300, 0.0])
+    for parameter, values in zip(module.parameters(), weights, strict=True):
+        parameter.data = torch.tensor(values, dtype=DOUBLE)
+    network = Network.from_module(module.eval(), (1, 1, 2))
+    image = torch.full((1, 1, 2), 0.3, dtype=DOUBLE)
+    verdict = wc.certify(network, image, 0, Threat("inf", 0.5), "complete", timeout=5)
+    assert isinstance(verdict, Verdict)
+    assert verdict.status in (Status.UNKNOWN, Status.CERTIFIED)

@@ -117,10 +117,10 @@ def confine(
     filled = (low <= high).all(-1)
     nearest = torch.clamp(torch.zeros_like(low), low, high)
     size = torch.linalg.vector_norm(nearest, ord=float(threat.norm), dim=-1)
-    over = size > threat.delta
+    near = size > threat.delta * (1 - rounding.TOUCH)
     missed = size > threat.delta * (1 + rounding.TOUCH)
-    if bool((over & ~missed).any()):
-        nudge = torch.where((over & ~missed)[..., None], nearest * (1 - 2 * rounding.TOUCH), 0.0)
+    if bool((near & ~missed).any()):
+        nudge = torch.where((near & ~missed)[..., None], nearest * (1 - 2 * rounding.TOUCH), 0.0)
         low = torch.where((nudge > 0) & (low > nudge), nudge, low)
         high = torch.where((nudge < 0) & (high < nudge), nudge, high)
     return Confined(low, high, (filled & ~missed).flatten(1).all(1))

@@ -2,8 +2,9 @@
 
 Nothing here uses the room `bound` or the tree: cells are confined, pixels and layers are bounded
 and rows are substituted back by a second, slow and simple implementation in float64. A constant
-share of every sum is taken off for rounding. It is weaker than what made the proof (which may
-have bounded inner neurons better), so that a proof for checking is made with `PLAIN`.
+share of the sum of all terms' sizes is taken off for rounding. It is weaker than what made the
+proof (which may have bounded inner neurons better), so that a proof for checking is made with
+`PLAIN`.
 """
 
 from __future__ import annotations
@@ -53,6 +54,7 @@ class _Checker:
 
     def check(self, proof: Proof) -> float:
         """The least bound of all cells."""
+        self._well_formed(proof)
         boxes = {0: self._whole()}
         values: dict[int, list[Ends]] = {}
         least = math.inf
@@ -78,6 +80,37 @@ class _Checker:
                 raise ValueError(f"cell {k} is bounded by {float(margins.min()):.4g} only")
             least = min(least, float(margins.min()))
         return least
+
+    def _well_formed(self, proof: Proof) -> None:
+        """Refuse lists of different lengths, and what names no pixel, cell, margin or neuron."""
+        count = len(proof.fates)
+        lists = (proof.parents, proof.pixels, proof.begins, proof.ends)
+        if not count or any(len(each) != count for each in lists):
+            raise ValueError("the lists of cells are empty or of different lengths")
+        height, width = self.image.shape[1:]
+        for k, (row, column) in enumerate(proof.pixels):
+            if not (0 <= row < height and 0 <= column < width):
+                raise ValueError(f"cell {k} is cut at ({row}, {column}), which is no pixel")
+            if not all(map(math.isfinite, (*proof.begins[k], *proof.ends[k]))):
+                raise ValueError(f"cell {k} has ends that are no numbers")
+        for leaf in proof.leaves:
+            self._well_formed_leaf(leaf, count)
+
+    def _well_formed_leaf(self, leaf: Leaf, cells: int) -> None:
+        if not (0 <= leaf.cell < cells and 0 <= leaf.row < len(self.rows)):
+            raise ValueError(f"a leaf is about margin {leaf.row} of cell {leaf.cell}")
+        arrays = (leaf.numbers, leaf.entries, leaf.signs, leaf.slopes, leaf.pulls)
+        if any(each.shape != (len(leaf.numbers),) for each in arrays):
+            raise ValueError("the arrays of a leaf are of different lengths")
+        if not np.isin(leaf.signs, (-1, 0, 1)).all():
+            raise ValueError("a leaf has a sign that is none")
+        names = list(zip(leaf.numbers.tolist(), leaf.entries.tolist(), strict=True))
+        if len(set(names)) < len(names):
+            raise ValueError("a leaf names a neuron twice")
+        for number, entry in names:
+            known = number in self.network.activations
+            if not known or not 0 <= entry < math.prod(self.network.shapes[number]):
+                raise ValueError(f"a leaf names neuron {entry} of step {number}: there is none")
 
     # Cells
 
@@ -168,7 +201,8 @@ class _Checker:
                 centres = [(x.lower + x.upper)[None] / 2 for x in given]
                 radii = [(x.upper - x.lower)[None] / 2 for x in given]
                 centre, radius = step.node(*centres)[0], step.node.spread(*radii)[0]
-                radius = radius + CHECKED * (1 + centre.abs() + radius)
+                size = self._size(number, values)
+                radius = radius + CHECKED * (1 + centre.abs() + radius + size)
                 found = Ends(centre - radius, centre + radius)
             else:
                 ends = torch.stack([given[0].lower, given[0].upper])
@@ -181,6 +215,14 @@ class _Checker:
             if number in taken:
                 values[number] = self._refined(values, number)
         return values
+
+    def _size(self, number: int, values: Sequence[Ends]) -> Tensor:
+        """|W| |x| + |b| of an affine step: what the rounding of its sums grows with."""
+        step = self.network.steps[number - 1]
+        assert isinstance(step.node, Affine)
+        largest = [torch.maximum(-values[k].lower, values[k].upper) for k in step.inputs]
+        size = step.node.spread(*(x.abs()[None] for x in largest))[0]
+        return size if step.node.offset is None else size + step.node.offset.abs()
 
     def _refined(self, values: list[Ends], value: int) -> Ends:
         """Better ends for the neurons of a value whose sign is open."""
@@ -221,10 +263,10 @@ class _Checker:
             a = waiting.pop(number)
             if isinstance(step.node, Affine):
                 parts = [part[0] for part in step.node.adjoint(a[None])]
+                size = size + (a.abs() * self._size(number, values)).flatten(1).sum(1)
                 if step.node.offset is not None:
                     offset = step.node.offset.expand(step.node.shape)
                     constant = constant + (a * offset).flatten(1).sum(1)
-                    size = size + (a * offset).abs().flatten(1).sum(1)
             else:
                 assert isinstance(step.node, Hinge)
                 ends = values[step.inputs[0]]
@@ -236,6 +278,9 @@ class _Checker:
                     size + gain.abs().flatten(1).sum(1),
                 )
                 p = up * below + down * above
+                steep = (up * below).abs() + (down * above).abs()
+                largest = torch.maximum(-ends.lower, ends.upper).abs()
+                size = size + (steep * largest).flatten(1).sum(1)
                 parts = [p - pulled[number] if number in pulled else p]
             for k, part in zip(step.inputs, parts, strict=True):
                 waiting[k] = waiting[k] + part if k in waiting else part
@@ -326,12 +371,17 @@ def _lines(node: Hinge, ends: Ends, given: Tensor | None) -> tuple[Tensor, Tenso
     return (inner, other, lift) if left <= right else (other, inner, lift)
 
 
-def _decisions(leaf: Leaf) -> dict[int, int]:
+Neuron = tuple[int, int]
+"""An activation's number, and a flat place in it."""
+
+
+def _decisions(leaf: Leaf) -> dict[Neuron, int]:
     """The signs that a leaf decides, by neuron."""
-    return {k: int(sign) for k, sign in enumerate(leaf.signs.tolist()) if sign}
+    names = zip(leaf.numbers.tolist(), leaf.entries.tolist(), leaf.signs.tolist(), strict=True)
+    return {(number, entry): sign for number, entry, sign in names if sign}
 
 
-def _cover(leaves: list[dict[int, int]]) -> bool:
+def _cover(leaves: list[dict[Neuron, int]]) -> bool:
     """Whether every assignment of signs keeps to one of the leaves.
 
     They come from a tree: unless one of them decides nothing, some neuron is decided by all, and
@@ -354,7 +404,3 @@ def _cover(leaves: list[dict[int, int]]) -> bool:
         if all(sides) and all(_cover(side) for side in sides):
             return True
     return False
-
-
-def _without(leaf: dict[int, int], neuron: int) -> dict[int, int]:
-    return {k: sign for k, sign in leaf.items() if k != neuron}

@@ -168,7 +168,8 @@ class Tree:
             cell = replace(cells[place], layers=layers, margins=margins)
             self.held[number] = replace(cell, loose=cell.worst)
             if cell.proved:
-                self._close(self.held.pop(number))
+                self._close(self.held[number])
+                del self.held[number]  # only now: what stops before leaves it open
 
     def _close(self, cell: Cell, plot: Plot | None = None) -> None:
         """Enter the margins of a cell that is proved, by itself or by the leaves of a plot."""
