@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import time
+from dataclasses import replace
 
 import pytest
 import torch
@@ -11,16 +12,18 @@ import torch
 import warpcert as wc
 from tests.bound.test_overview import FREE, SMOOTH, toy
 from tests.flow.pictures import OVERVIEW
-from tests.solve.test_mixed import Says
+from tests.solve.test_mixed import Says, shifted
 from tests.verify.networks import brightness, deep, network, step_image
 from tests.verify.test_certify import QUARTER, one
 from warpcert import Interval, Status, Threat, Unsound
 from warpcert.attacks import Search
 from warpcert.bound import Bounds
+from warpcert.core.clock import limited, tick
 from warpcert.solve import Mixed
 from warpcert.solve import Status as Ended
 from warpcert.verify.docket import Docket
 from warpcert.verify.mixed import Decide
+from warpcert.verify.programs import one_by_one
 
 PROGRAMS = ["lp", "milp"]
 
@@ -127,6 +130,33 @@ def test_the_time_limit_is_kept(method: str) -> None:
     verdict = one(net, images[0], int(labels[0]), Threat("inf", 0.6), method, timeout=1.5)
     assert time.monotonic() - start < 8
     assert verdict.status is Status.UNKNOWN and verdict.reason
+
+
+def test_an_image_that_takes_long_leaves_the_others_their_time() -> None:
+    asked = Docket(
+        hard(0.53),
+        step_image()[None].double().expand(3, -1, -1, -1),
+        torch.tensor([0] * 3),
+        QUARTER,
+    )
+    done: list[int] = []
+
+    def work(place: int, k: int) -> None:
+        while place == 0:
+            tick()
+        done.append(k)
+
+    with limited(0.6):
+        one_by_one("slow", asked, torch.arange(3), work)
+    assert done == [1, 2]
+    assert asked.reasons == ["the image's share of the time ended the step slow", "", ""]
+
+
+def test_without_a_linear_program_nothing_is_believed() -> None:
+    encoding, row, relaxed, image = shifted(1.5)
+    lost = replace(relaxed, duals=None)
+    answer = Mixed()(encoding, encoding.cost(4, row), lost, start=image)
+    assert answer.bound == -math.inf and "linear program" in answer.end
 
 
 def test_the_overview() -> None:

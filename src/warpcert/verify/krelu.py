@@ -19,7 +19,7 @@ from warpcert.core.interval import Interval
 from warpcert.core.polytope import Block, Floats, Ints, Rows
 from warpcert.core.shapes import Float
 from warpcert.net.relu import Relu
-from warpcert.solve import Encoding, Solution, Solver
+from warpcert.solve import Encoding, Polyhedral, Solution, Solver
 from warpcert.solve.groups import groups
 from warpcert.solve.relu_hull import ReluHulls, directions
 from warpcert.verify.programs import LinearProgram, Setting
@@ -87,7 +87,10 @@ class KRelu(LinearProgram):
         layers = {
             k: Interval(x.lower.to(device), x.upper.to(device)) for k, x in setting.layers.items()
         }
-        known = bound_layers(setting.where.to(dtype=double), setting.inputs, (), layers)
+        inputs = setting.inputs
+        if isinstance(inputs, Polyhedral):
+            inputs = inputs.wrapped  # true bounds without one linear program for each
+        known = bound_layers(setting.where.to(dtype=double), inputs, (), layers)
         for number in setting.network.activations:
             step = setting.network.steps[number - 1]
             if not isinstance(step.node, Relu):
@@ -104,7 +107,7 @@ class KRelu(LinearProgram):
             joint = np.abs(directions(self.k)).sum(1) > 1  # of one neuron they are the best known
             rows = _sums(members, directions(self.k)[joint], now.lower[0])
             stage = Substitution(steps=self.steps)
-            least = bound_rows(known, setting.inputs, -rows[None], source, stage).bound[0]
+            least = bound_rows(known, inputs, -rows[None], source, stage).bound[0]
             better = -least.cpu().numpy().reshape(len(members), -1)
             limits[:, joint] = np.minimum(limits[:, joint], better)
             hulls = ReluHulls(self.k, limits)
