@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import torch
 from torch import Tensor
 
-from warpcert.attacks import QUICK, Attack, Attacked, Cascade, FrankWolfe, Given
+from warpcert.attacks import STRONGEST, Attack, Attacked, Cascade, FrankWolfe, Given
 from warpcert.bound import Alpha, Bounder, Bounds
 from warpcert.core import rounding
 from warpcert.core.inputset import InputSet
@@ -33,7 +33,7 @@ class Decide(Step):
     name: str = "milp"
     mixed: Mixed = field(default_factory=Mixed)
     before: Bounder = field(default_factory=Alpha)
-    attack: Attack = QUICK
+    attack: Attack = STRONGEST
     tighten: Tighten | None = None
 
     def __call__(self, docket: Docket, which: Tensor) -> None:
