@@ -75,3 +75,15 @@ def test_the_overview() -> None:
         found = wc.bounds(toy(bias), OVERVIEW, threat, LABEL, "krelu")
         assert float(found.margins) >= 0.125 - 1e-9
     assert float(found.margins) <= lowest_member(toy(-0.125)) + 1e-9
+
+
+def test_rows_may_come_in_parts_that_see_different_pixels() -> None:
+    asked = problem("relu on smooth inside")
+    one_image = asked.inputs.select(torch.tensor([0]))
+    bounds = DeepPoly(inner_steps=5)(asked.network, one_image, asked.rows[:1])
+    setting = Setting.of(asked.network, one_image, bounds)
+    assert setting is not None
+    found = [
+        KRelu(k=2, neurons=9, rounds=2, rows=n).solve(setting, asked.rows[0, :1]) for n in (5, 700)
+    ]
+    assert found[0][0].bound == pytest.approx(found[1][0].bound, abs=0.05)
