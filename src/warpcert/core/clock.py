@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
+from typing import TypeVar
+
+T = TypeVar("T")
 
 _END: ContextVar[float] = ContextVar("_END", default=float("inf"))
 
@@ -28,6 +31,12 @@ def tick() -> None:
     """Raise `TimeUp` when the time is over: to be called in every loop that may take long."""
     if time.monotonic() > _END.get():
         raise TimeUp
+
+
+def shared(things: Sequence[T]) -> Iterator[tuple[T, float]]:
+    """Each of several things to do, with its share of the time that is then left."""
+    for place, thing in enumerate(things):
+        yield thing, left() / (len(things) - place)
 
 
 def left() -> float:

@@ -66,8 +66,13 @@ class Mixed:
         return self._end(found) or f"{self.engine.name} finds no point at all"
 
     def margin_of_safety(self, relaxed: Solution) -> float:
-        """What is taken off the solver's word, from the same margin's linear program."""
-        size = 0.0 if relaxed.duals is None else float(np.abs(relaxed.duals).sum())
+        """What is taken off the solver's word, from the same margin's linear program.
+
+        Without its duals nothing is known of what a tolerance does, so that everything is.
+        """
+        if relaxed.duals is None:
+            return math.inf
+        size = float(np.abs(relaxed.duals).sum())
         return self.safety * rounding.FEASIBLE * (1 + size)
 
     def __call__(
@@ -82,6 +87,8 @@ class Mixed:
     ) -> Answer:
         """Minimise one cost; ``relaxed`` is its linear program's solution, ``start`` a member."""
         off = self.margin_of_safety(relaxed)
+        if not off < math.inf:
+            return Answer(-math.inf, math.inf, None, "the linear program was not solved")
         aim = Aim(
             above=FIRM * off,
             below=-off,

@@ -10,16 +10,18 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from warpcert.bound.known import Known
 from warpcert.bound.layers import bound_layers
-from warpcert.bound.refine import bound_rows
 from warpcert.bound.substitution import Substitution
 from warpcert.core import rounding
 from warpcert.core.clock import left, tick
+from warpcert.core.inputset import InputSet
 from warpcert.core.interval import Interval
+from warpcert.core.memory import chunk_size
 from warpcert.core.polytope import Block, Floats, Ints, Rows
 from warpcert.core.shapes import Float
 from warpcert.net.relu import Relu
-from warpcert.solve import Encoding, Solution, Solver
+from warpcert.solve import Encoding, Polyhedral, Solution, Solver
 from warpcert.solve.groups import groups
 from warpcert.solve.relu_hull import ReluHulls, directions
 from warpcert.verify.programs import LinearProgram, Setting
@@ -36,12 +38,14 @@ class KRelu(LinearProgram):
     What is known of a group is an octagon: bounds of all sums and differences of its inputs, by
     back-substitution with ``steps`` for the input set's duals. Its hull has more faces than a
     program needs, so those that the program's last solution breaks are added, for up to ``rounds``.
+    ``rows`` are substituted at once.
     """
 
     k: int = 3
     neurons: int = 60
     steps: int = 10
     rounds: int = 12
+    rows: int = 700
 
     def solve(self, setting: Setting, rows: Float[Tensor, "S classes"]) -> list[Solution]:
         value = len(setting.network)
@@ -75,6 +79,19 @@ class KRelu(LinearProgram):
             best = last if gain > 0 else best
         return best if best.bound > first.bound else first
 
+    def _least(self, known: Known, inputs: InputSet, rows: Tensor, source: int) -> Floats:
+        """Lower bounds (R,) of rows of a value, by back-substitution, so many at once.
+
+        Groups that come one after the other see the same part of the image, mostly.
+        """
+        stage = Substitution(steps=self.steps)
+        size = min(self.rows, chunk_size(stage.row_bytes(known, source), rows.device))
+        found = []
+        for some in rows.split(size):
+            tick()
+            found.append(stage(known, inputs, some[None], source).bound[0].cpu().numpy())
+        return np.concatenate(found)
+
     def _ask(self, solver: Solver, cost: Floats) -> Solution:
         tick()
         solver.time_limit = min(self.time_limit, max(0.0, left()))
@@ -87,7 +104,10 @@ class KRelu(LinearProgram):
         layers = {
             k: Interval(x.lower.to(device), x.upper.to(device)) for k, x in setting.layers.items()
         }
-        known = bound_layers(setting.where.to(dtype=double), setting.inputs, (), layers)
+        inputs = setting.inputs
+        if isinstance(inputs, Polyhedral):
+            inputs = inputs.wrapped  # true bounds without one linear program for each
+        known = bound_layers(setting.where.to(dtype=double), inputs, (), layers)
         for number in setting.network.activations:
             step = setting.network.steps[number - 1]
             if not isinstance(step.node, Relu):
@@ -103,9 +123,7 @@ class KRelu(LinearProgram):
             limits = _by_intervals(members, self.k, low, high)
             joint = np.abs(directions(self.k)).sum(1) > 1  # of one neuron they are the best known
             rows = _sums(members, directions(self.k)[joint], now.lower[0])
-            stage = Substitution(steps=self.steps)
-            least = bound_rows(known, setting.inputs, -rows[None], source, stage).bound[0]
-            better = -least.cpu().numpy().reshape(len(members), -1)
+            better = -self._least(known, inputs, -rows, source).reshape(len(members), -1)
             limits[:, joint] = np.minimum(limits[:, joint], better)
             hulls = ReluHulls(self.k, limits)
             yield Team(source, number, members, hulls, hulls.vertices())

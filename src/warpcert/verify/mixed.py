@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import torch
 from torch import Tensor
 
-from warpcert.attacks import QUICK, Attack, Attacked, Cascade, FrankWolfe, Given
+from warpcert.attacks import STRONGEST, Attack, Attacked, Cascade, FrankWolfe, Given
 from warpcert.bound import Alpha, Bounder, Bounds
 from warpcert.core import rounding
 from warpcert.core.inputset import InputSet
@@ -17,7 +17,7 @@ from warpcert.solve import Mixed, Solution, Tighten, minimise_rows, parallel
 from warpcert.solve.mixed import Answer
 from warpcert.solve.parallel import Cancelled
 from warpcert.verify.docket import Docket
-from warpcert.verify.programs import Setting
+from warpcert.verify.programs import Setting, one_by_one
 from warpcert.verify.step import Step
 
 
@@ -33,15 +33,18 @@ class Decide(Step):
     name: str = "milp"
     mixed: Mixed = field(default_factory=Mixed)
     before: Bounder = field(default_factory=Alpha)
-    attack: Attack = QUICK
+    attack: Attack = STRONGEST
     tighten: Tighten | None = None
 
     def __call__(self, docket: Docket, which: Tensor) -> None:
         """One image after the other, each with its margins side by side."""
         known = docket.known(which)
-        for place, k in enumerate(which.tolist()):
+
+        def work(place: int, k: int) -> None:
             bounds = known.select(torch.tensor([place])) if known is not None else None
             _Case(self, docket, k, bounds).decide()
+
+        one_by_one(self.name, docket, which, work)
 
 
 class _Case:

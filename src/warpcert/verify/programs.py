@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
 import torch
@@ -12,6 +12,7 @@ from torch import Tensor
 from warpcert.bound import Alpha, Bounder, Bounds
 from warpcert.bound.arithmetic import plain_products
 from warpcert.core.box import Box
+from warpcert.core.clock import TimeUp, limited, shared
 from warpcert.core.inputset import InputSet
 from warpcert.core.interval import Interval
 from warpcert.core.polytope import Polytope
@@ -122,16 +123,29 @@ class ProveEach(Step):
     bounder: LinearProgram
 
     def __call__(self, docket: Docket, which: Tensor) -> None:
-        known, network = docket.known(which), docket.network
-        for place, k in enumerate(which.tolist()):
+        known = docket.known(which)
+
+        def work(place: int, k: int) -> None:
             one = torch.tensor([k], device=which.device)
             warm = None if known is None else known.select(torch.tensor([place]))
-            with plain_products(network):
+            with plain_products(docket.network):
                 found, trouble = self.bounder.examine(
-                    network, docket.inputs(one), docket.rows[one], warm
+                    docket.network, docket.inputs(one), docket.rows[one], warm
                 )
             docket.prove(one, found, self.name)
             docket.reasons[k] = trouble
+
+        one_by_one(self.name, docket, which, work)
+
+
+def one_by_one(name: str, docket: Docket, which: Tensor, work: Callable[[int, int], None]) -> None:
+    """Work on images one after the other, by place and number, each with its share of time."""
+    for (place, k), seconds in shared(list(enumerate(which.tolist()))):
+        try:
+            with limited(seconds):
+                work(place, k)
+        except TimeUp:
+            docket.reasons[k] = f"the image's share of the time ended the step {name}"
 
 
 @dataclass(frozen=True, eq=False)
