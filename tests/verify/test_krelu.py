@@ -38,7 +38,7 @@ def test_groups_gain_on_a_real_network() -> None:
     setting = Setting.of(network, inputs, bounds)
     assert setting is not None
     plain = LinearProgram().solve(setting, rows[0, :1])
-    pairs = KRelu(k=2, neurons=8, rounds=3).solve(setting, rows[0, :1])
+    pairs = KRelu(k=2, neurons=16, rounds=3).solve(setting, rows[0, :1])
     for a, b in zip(plain, pairs, strict=True):
         assert b.bound >= a.bound
     assert max(b.bound - a.bound for a, b in zip(plain, pairs, strict=True)) > 1e-3

@@ -9,8 +9,6 @@ from collections import Counter
 from types import TracebackType
 from typing import TYPE_CHECKING
 
-from warpcert.core.progress import listening
-
 if TYPE_CHECKING:
     from rich.live import Live
 
@@ -127,6 +125,8 @@ class Bar(Progress):
     def __init__(self, total: int, old: Counter[str]) -> None:
         from rich.console import Console
         from rich.live import Live
+
+        from warpcert.core.progress import listening
 
         self._tally = Tally(total, old)
         console = Console(stderr=True, markup=False, emoji=False, highlight=False)

@@ -223,6 +223,18 @@ def more(x: Tensor) -> Tensor:
     return torch.nextafter(x, torch.full_like(x, math.inf))
 
 
+SOLVED = 1e-6
+"""How good duals must be, in units of the sum of all variations of values, for a search to stop.
+Soundness depends on none of these three: what duals prove is evaluated by itself."""
+
+SLIGHT = 1e-6
+"""Least capacity of an edge in that search, in units of the largest displacement: with none there
+is no interior to search in."""
+
+STIFF = 1e-12
+"""Least response of a displacement to its slope there, in units of the response of its points:
+so that a matrix can be factored whose pixels are stuck."""
+
 LARGEST_DUAL = 2.0**400
 """Duals beyond this are not evaluated: no sum or product of smaller ones overflows."""
 

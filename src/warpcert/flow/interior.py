@@ -18,21 +18,13 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
+from warpcert.core import rounding
 from warpcert.core.clock import tick
 from warpcert.core.shapes import Float
 from warpcert.flow.terminals import EDGES, Terminals
 
 SAFE = 0.98
 """How far to go on the way to where something would become zero."""
-
-ENOUGH = 1e-6
-"""Stop where the duals are that good, in units of the sum of all variations of values."""
-
-SMALLEST = 1e-6
-"""Least capacity, in units of the largest displacement: with none there is no interior."""
-
-STIFF = 1e-12
-"""Least response of a displacement to its slope, in units of the response of its points."""
 
 
 def interior(
@@ -73,12 +65,12 @@ class _State:
         flow = 0.1 * torch.maximum(*ends) + least[..., 0]
         flow = torch.where(self.real, flow[:, None], 0.0).expand(-1, 2, -1)
         capacity = gamma * terminals.length.to(torch.float64)[:, None]
-        capacity = capacity.clamp(min=SMALLEST * float(self.at.abs().max()))
+        capacity = capacity.clamp(min=rounding.SLIGHT * float(self.at.abs().max()))
         capacity = torch.where(self.real & (capacity > 0), capacity, 1.0).expand(-1, 2, -1)
         self.primal, self.dual = [weights, capacity, capacity], [excess, flow, flow]
         self.astray = _mean(weights, self.at)  # of the points, less v, which is zero at first
         self.duals = torch.zeros_like(flow)
-        self.enough = ENOUGH * variation.sum((1, 2))
+        self.enough = rounding.SOLVED * variation.sum((1, 2))
         self.products = values[0].numel() + 4 * terminals.real.sum(1)
 
     def step(self) -> bool:
@@ -135,10 +127,10 @@ class _Newton:
         self.theta = weights / excess
         total, x, y, xx, xy, yy = _mean(self.theta, state.moments).unbind(-1)
         self.total, self.centre = total, torch.stack([x, y], dim=-1) / total[..., None]
-        stiff = STIFF * (xx + yy) + torch.finfo(torch.float64).tiny
+        stiff = rounding.STIFF * (xx + yy) + torch.finfo(torch.float64).tiny
         xx, yy = xx - x * x / total + stiff, yy - y * y / total + stiff
         xy = xy - x * y / total
-        volume = torch.maximum(xx * yy - xy * xy, STIFF * xx * yy)
+        volume = torch.maximum(xx * yy - xy * xy, rounding.STIFF * xx * yy)
         self.inverse = torch.stack([yy, -xy, -xy, xx], dim=-1).unflatten(-1, (2, 2))
         self.inverse /= volume[..., None, None]
         self.springs = [flow / slack for flow, slack in zip(flows, slacks, strict=True)]
