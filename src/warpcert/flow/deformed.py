@@ -61,7 +61,7 @@ equally close."""
 MIXES = (1.0, 0.99, 0.9, 0.75, 0.5, 0.25, 0.1)
 """How far towards a field to go from a region's plainest one, the first that fits."""
 
-CACHED = 1 << 15
+CACHED = 1 << 16
 """Pixels treated at once on a CPU: the search goes over them again and again."""
 
 
