@@ -23,7 +23,7 @@ class Start(NamedTuple):
     missed: float
 
 
-STARTS = {0: Start(32, 6, 1e-3), 100: Start(64, 10, 1e-4), 500: Start(128, 16, 1e-5)}
+STARTS = {0: Start(32, 6, 1e-3), 100: Start(64, 10, 1e-4), 500: Start(128, 16, 0.0)}
 """By the number of steps on the grid that would follow, from that on."""
 
 SCATTERED = 0.002
