@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import json
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Callable
@@ -238,6 +239,26 @@ def test_every_row_is_on_the_disk_before_add_returns(
         monkeypatch.setattr("os.fsync", seen_sync)
         store.add(plain(ROWS[:2]))
     assert calls == [("write", ROWS[0].line + ROWS[1].line), ("sync", True)]
+
+
+def test_an_interrupt_while_the_disk_is_busy_waits(
+    written: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
+) -> None:
+    """What is told of the file after Ctrl-C is what it holds."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    request.addfinalizer(lambda: signal.signal(signal.SIGINT, before))  # the test runner's own
+    sync = os.fsync
+
+    def interrupted(handle: int) -> None:
+        signal.raise_signal(signal.SIGINT)
+        sync(handle)
+
+    with Store(written, TASK) as store:
+        monkeypatch.setattr(os, "fsync", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            store.add(plain(ROWS[3:]))
+        assert len(store) == len(read_results(written).rows) == 4
+        assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
 def test_a_witness_is_kept_beside_the_results(path: Path) -> None:

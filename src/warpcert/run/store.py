@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import final
 
 from warpcert.core.durable import sweep, sync_folder, write_whole
+from warpcert.core.undisturbed import undisturbed
 from warpcert.run.item import Key
 from warpcert.run.results import describe, fields_path, parse_results, read_task, task_path
 from warpcert.run.row import Row
@@ -96,8 +97,9 @@ class Store:
         for row in rows:
             if row.key in self.rows or row.task != self.task.digest:
                 raise ValueError(f"{row.image} is in {self.path} already, or of another task")
-        self._append(b"".join(row.line for row in rows))
-        self.rows |= {row.key: row for row in rows}
+        with undisturbed():  # the file and what is known of it say the same
+            self._append(b"".join(row.line for row in rows))
+            self.rows |= {row.key: row for row in rows}
         return rows
 
     def _keep(self, row: Row, witness: Witness | None) -> Row:
