@@ -48,9 +48,8 @@ def test_how_many_pixels_hold_the_variation() -> None:
     values = torch.zeros((2, 3, 2, 3))
     values[0, 0] = torch.tensor([[8.0, 1.0, 0.0], [0.5, 0.5, 0.0]])
     values[0, 1] = 1.0
-    assert needed_terminals(values, 0.25).tolist() == [1, 5, 1]
-    assert needed_terminals(values, 0.15).tolist() == [2, 6, 1]
-    assert needed_terminals(values, 0.0).tolist() == [4, 6, 1]
+    found = needed_terminals(values, 0.25, 0.15, 0.0)
+    assert [each.tolist() for each in found] == [[1, 5, 1], [2, 6, 1], [4, 6, 1]]
 
 
 @pytest.mark.parametrize("seed", range(4))

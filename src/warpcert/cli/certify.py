@@ -97,7 +97,8 @@ LabelOption = Annotated[
     int | None, typer.Option("--label", metavar="K", help="The class of images that have none.")
 ]
 MethodOption = Annotated[
-    Method, typer.Option("--method", help="auto: each in turn; attack: only look for fields.")
+    Method,
+    typer.Option("--method", help="auto: cheap ones, then complete; attack: only look for fields."),
 ]
 RelaxationOption = Annotated[
     Relaxation, typer.Option("--relaxation", help="planes: as published, by linear programs.")

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import os
-import secrets
 import sys
-from contextlib import suppress
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -13,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from warpcert.cli.refusal import Refusal, refusing
-from warpcert.cli.save import check_target, save_figure
+from warpcert.cli.save import check_target, save_figure, whole_file
 from warpcert.cli.screen import print_line, printable
 
 if TYPE_CHECKING:
@@ -78,7 +76,8 @@ def report(
         if out is None:
             print(text, end="", flush=True)
         else:
-            _save(text, out)
+            with whole_file(out) as stream:
+                stream.write(text.encode("utf-8"))
     if out is not None:
         _tell(findings, out)
     for note in findings.notes:
@@ -119,21 +118,6 @@ def _draw(findings: Findings, out: Path) -> None:
     with house_style():
         figure = draw_findings(findings)
     save_figure(figure, out)
-
-
-def _save(text: str, path: Path) -> None:
-    """Write to a file beside `path`, and give it that name once it is complete."""
-    target = path.resolve()
-    part = target.with_name(f".{secrets.token_hex(8)}.part")
-    try:
-        part.write_bytes(text.encode("utf-8"))
-        part.replace(target)
-    except OSError as error:
-        reason = error.strerror or error
-        raise Refusal(f"{path} cannot be written ({reason}): name another file") from None
-    finally:
-        with suppress(OSError):
-            part.unlink()
 
 
 def _tell(findings: Findings, out: Path) -> None:

@@ -1,12 +1,13 @@
-"""`save_figure`: a picture file that is whole or not there."""
+"""`whole_file`: a file that is whole or not there; `save_figure`: a picture as one."""
 
 from __future__ import annotations
 
 import os
 import secrets
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from warpcert.cli.picture import house_style
 from warpcert.cli.refusal import Refusal
@@ -39,13 +40,20 @@ def check_target(path: Path, source: str = "") -> None:
 
 
 def save_figure(figure: Figure, path: Path) -> None:
-    """Write the figure to a file beside `path`, and give it that name once it is complete."""
+    """Draw a figure into a file."""
     suffix = path.suffix.lower()
+    with whole_file(path) as stream, house_style():
+        figure.savefig(stream, format=suffix[1:], **KINDS[suffix])
+
+
+@contextmanager
+def whole_file(path: Path) -> Iterator[BinaryIO]:
+    """Write to a file beside `path`, and give it that name once it is complete."""
     target = path.resolve()
     part = target.with_name(f".{secrets.token_hex(8)}.part")
     try:
-        with part.open("xb") as stream, house_style():
-            figure.savefig(stream, format=suffix[1:], **KINDS[suffix])
+        with part.open("xb") as stream:
+            yield stream
         part.replace(target)
     except OSError as error:
         reason = error.strerror or error

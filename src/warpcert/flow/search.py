@@ -54,7 +54,7 @@ def search(
     rows = values.flatten(1, 2)
     if at.dim() > 2:
         at = at.expand(2, *values.shape).flatten(2, 3)
-    needed = needed_terminals(rows, start.missed)
+    needed, concentrated = needed_terminals(rows, start.missed, SCATTERED)
     duals = values.new_zeros((rows.shape[1], 2, 2, *rows.shape[2:]))
     weights = torch.zeros_like(rows) if track else None
     for most, which in _by_size(needed, start.terminals):
@@ -65,7 +65,7 @@ def search(
             if weights is not None:
                 below = settle(rows[:, None, part], _of(at, part, alone=True), duals[None, part])
                 weights[:, part] = terminals.placed(shares.to(torch.float32), below[:, 0])
-    left = (needed_terminals(rows, SCATTERED) > start.terminals).nonzero().squeeze(1)
+    left = (concentrated > start.terminals).nonzero().squeeze(1)
     if len(left):
         alone = rows[:, None, left], _of(at, left, alone=True)
         more, mean = climb(*alone, gamma, steps, duals[None, left], track, near=True)

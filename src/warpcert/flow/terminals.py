@@ -91,11 +91,11 @@ class Terminals:
         return others.flatten(2).scatter(2, where, weights.permute(2, 0, 1)).view_as(others)
 
 
-def needed_terminals(values: Float[Tensor, "K N h w"], missed: float) -> Int[Tensor, " N"]:
-    """How many pixels hold all variation of the values but this part of it."""
+def needed_terminals(values: Float[Tensor, "K N h w"], *missed: float) -> list[Int[Tensor, " N"]]:
+    """How many pixels hold all variation of the values but a part of it, for each such part."""
     variation = (values.amax(0) - values.amin(0)).flatten(1).sort(dim=1, descending=True).values
     sums = variation.cumsum(1)
-    return (sums < (1 - missed) * sums[:, -1:]).sum(1) + 1
+    return [(sums < (1 - part) * sums[:, -1:]).sum(1) + 1 for part in missed]
 
 
 def _edges(

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from warpcert.bound import IntervalPropagation
 from warpcert.bound.arithmetic import plain_products
-from warpcert.core.clock import TimeUp, left, limited
+from warpcert.core.clock import TimeUp, limited, shared
 from warpcert.core.errors import Unsound
 from warpcert.core.memory import is_shortage, release
 from warpcert.verify.branch import Effort, Proof, Tree
@@ -31,9 +31,8 @@ class Complete(Step):
 
     def __call__(self, docket: Docket, which: Tensor) -> None:
         """Enter what every tree has proved or found, finished or not."""
-        for number, k in enumerate(which.tolist()):
-            share = left() / (len(which) - number)
-            with limited(share):
+        for k, seconds in shared(which.tolist()):
+            with limited(seconds):
                 self._grow(docket, k)
 
     def _grow(self, docket: Docket, k: int) -> None:
@@ -64,15 +63,13 @@ class Complete(Step):
         margins = tree.margins.nan_to_num(nan=-math.inf)
         if (reason or tree.open) and bool((margins > 0).all()):
             raise Unsound("a tree with open nodes has proved everything")
-        docket.raise_margins(k, margins, self.name)
+        docket.raise_margins(one, margins[None], self.name)
         if tree.proof is not None and not (reason or tree.open):
             docket.proofs[k] = tree.proof
-        found = tree.hunt.found
         docket.reach(one, torch.tensor([tree.hunt.reached]))
-        if found is not None and bool(found.fooled[0]):
-            margin, rival = float(found.margins[0]), int(found.rivals[0])
-            docket.refute(k, found.parameters[0], margin, rival, self.name)
-        elif not bool((docket.margins[k] > 0).all()):
+        if tree.hunt.found is not None:
+            docket.attacked(one, tree.hunt.found, self.name)
+        if k not in docket.fields and not bool((docket.margins[k] > 0).all()):
             docket.reasons[k] = _reason(reason, tree, float(docket.margins[k].min()))
 
 

@@ -7,6 +7,7 @@ import math
 import torch
 from torch import Tensor
 
+from warpcert.attacks import Attacked
 from warpcert.bound import Bounds, margin_rows
 from warpcert.core.errors import Unsound
 from warpcert.core.inputset import InputSet
@@ -77,21 +78,27 @@ class Docket:
     def prove(self, which: Tensor, bounds: Bounds, method: str) -> None:
         """Enter what a bounder has proved."""
         self._bounds = (which, bounds)
-        proved = bounds.margins.nan_to_num(nan=-math.inf)  # no number, no proof
+        self.raise_margins(which, bounds.margins, method)
+
+    def raise_margins(self, which: Tensor, margins: Tensor, method: str) -> None:
+        """Enter margins (n, classes - 1) proved for some images."""
+        proved = margins.to(self.margins).nan_to_num(nan=-math.inf)  # no number, no proof
         self.margins[which] = torch.maximum(self.margins[which], proved)
         for k in which.tolist():
             self.methods[k] = method
-
-    def raise_margins(self, k: int, margins: Tensor, method: str) -> None:
-        """Enter margins (classes - 1,) proved for one image."""
-        proved = margins.to(self.margins).nan_to_num(nan=-math.inf)
-        self.margins[k] = torch.maximum(self.margins[k], proved)
-        self.methods[k] = method
 
     def believe(self, k: int, bounds: Bounds, method: str, note: str) -> None:
         """Enter bounds of an image (1, ...) that rest on a solver's word; the verdict says so."""
         self.prove(torch.tensor([k], device=self.labels.device), bounds, method)
         self.notes[k] = note
+
+    def attacked(self, which: Tensor, found: Attacked, method: str) -> None:
+        """Enter what an attack has met: the lowest margins, and fields that change labels."""
+        self.reach(which, found.margins)
+        for place, k in enumerate(which.tolist()):
+            if bool(found.fooled[place]):
+                margin, rival = float(found.margins[place]), int(found.rivals[place])
+                self.refute(k, found.parameters[place], margin, rival, method)
 
     def refute(self, k: int, field: Tensor, margin: float, rival: int, method: str) -> None:
         """Enter a field (H, W, 2) that changes an image's label."""

@@ -156,12 +156,8 @@ class _Case:
     def _tried(self, attack: Attack) -> Attacked | None:
         """What an attack has met; None, and a refuted image, where that changes the label."""
         found = attack(self.docket.network, self.members, self.docket.labels[self.one])
-        self.docket.reach(self.one, found.margins)
-        if not bool(found.fooled[0]):
-            return found
-        margin, rival = float(found.margins[0]), int(found.rivals[0])
-        self.docket.refute(self.k, found.parameters[0], margin, rival, self.step.name)
-        return None
+        self.docket.attacked(self.one, found, self.step.name)
+        return None if bool(found.fooled[0]) else found
 
     def _enter(self, margins: Tensor) -> None:
         """Enter what is proved."""

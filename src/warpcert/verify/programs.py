@@ -108,11 +108,9 @@ class ProveInner(Prove):
     knows of its input.
     """
 
-    def __call__(self, docket: Docket, which: Tensor) -> None:
-        planes = docket.relaxation == "planes"
-        inputs = docket.members(which) if planes else docket.inputs(which)
-        found = self.bounder(docket.network, inputs, docket.rows[which], docket.known(which))
-        docket.prove(which, found, self.name)
+    def inputs(self, docket: Docket, which: Tensor) -> InputSet:
+        """The set itself, where the program has planes."""
+        return docket.members(which) if docket.relaxation == "planes" else docket.inputs(which)
 
 
 @dataclass(frozen=True)

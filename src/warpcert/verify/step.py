@@ -9,6 +9,7 @@ from torch import Tensor
 
 from warpcert.attacks import Attack
 from warpcert.bound import Bounder
+from warpcert.core.inputset import InputSet
 from warpcert.verify.docket import Docket
 
 
@@ -31,10 +32,13 @@ class Prove(Step):
 
     def __call__(self, docket: Docket, which: Tensor) -> None:
         """Start from what is known, and enter the new bounds."""
-        bounds = self.bounder(
-            docket.network, docket.inputs(which), docket.rows[which], docket.known(which)
-        )
+        inputs, rows = self.inputs(docket, which), docket.rows[which]
+        bounds = self.bounder(docket.network, inputs, rows, docket.known(which))
         docket.prove(which, bounds, self.name)
+
+    def inputs(self, docket: Docket, which: Tensor) -> InputSet:
+        """What the images may become."""
+        return docket.inputs(which)
 
 
 @dataclass(frozen=True)
@@ -47,8 +51,4 @@ class Refute(Step):
     def __call__(self, docket: Docket, which: Tensor) -> None:
         """Enter the lowest margins reached, and the fields that go below zero."""
         found = self.attack(docket.network, docket.members(which), docket.labels[which])
-        docket.reach(which, found.margins)
-        for place, k in enumerate(which.tolist()):
-            if bool(found.fooled[place]):
-                margin, rival = float(found.margins[place]), int(found.rivals[place])
-                docket.refute(k, found.parameters[place], margin, rival, self.name)
+        docket.attacked(which, found, self.name)
