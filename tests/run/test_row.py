@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+import warpcert as wc
 from tests.run import tiny
 from warpcert.run import Item, Row
 from warpcert.run.row import make_row
@@ -43,6 +44,9 @@ def test_every_key_is_there_in_order() -> None:
         "steps": {"interval": 0.5},
         "reason": "",
         "field": "a.fields/b.npz",
+        "version": wc.__version__,
+        "device": "cpu",
+        "seed": 0,
     }
 
 

@@ -107,7 +107,7 @@ def test_a_shard_is_its_share(tmp_path: Path) -> None:
     with Store(tmp_path / "r.jsonl", task) as store:
         for k in (2, 3, 1):
             oracle = Oracle()
-            rows = runner(oracle)(store, Shard(k, 3))
+            rows = runner(oracle)(store, Shard(k, 3).select(task.items))
             assert [row.key for row in rows] == [item.key for item in task.items[k - 1 :: 3]]
             assert sorted(oracle.asked) == sorted(row.key for row in rows)
         assert len(store) == len(task.items)

@@ -50,6 +50,18 @@ def test_rows_come_back(written: Path) -> None:
         store.add(plain(ROWS[3:]))
     results = read_results(written)
     assert results.rows == ROWS and results.task == TASK
+    assert results.rows[0].version == TASK.version and results.rows[0].device == "cpu"
+
+
+def test_rows_of_before_they_named_a_device(written: Path) -> None:
+    """Files that lack the newest keys can still be read."""
+    lines = [json.loads(line) for line in written.read_text().splitlines()]
+    for line in lines:
+        del line["device"], line["version"], line["seed"]
+    written.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    assert [(row.key, row.device) for row in read_results(written).rows] == [
+        (row.key, "") for row in ROWS[:3]
+    ]
 
 
 def test_the_task_is_beside_the_results(written: Path) -> None:

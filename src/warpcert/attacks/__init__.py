@@ -2,7 +2,7 @@
 
 from warpcert.attacks.adef import ADef
 from warpcert.attacks.attacked import Attacked
-from warpcert.attacks.base import Attack
+from warpcert.attacks.base import SEED, Attack
 from warpcert.attacks.boxed import ThroughBox
 from warpcert.attacks.cascade import QUICK, STRONGEST, Cascade
 from warpcert.attacks.frankwolfe import FrankWolfe
@@ -14,6 +14,7 @@ from warpcert.attacks.stadv import StAdv
 
 __all__ = [
     "QUICK",
+    "SEED",
     "STRONGEST",
     "ADef",
     "Attack",

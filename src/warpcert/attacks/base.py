@@ -14,6 +14,9 @@ from warpcert.core.inputset import InputSet
 from warpcert.core.shapes import Int
 from warpcert.net import Network
 
+SEED = 0
+"""Of attacks for which no generator is given."""
+
 
 class Attack(ABC):
     """Hyper-parameters are in the object, data in the call.
@@ -31,11 +34,11 @@ class Attack(ABC):
     ) -> Attacked:
         """Search the set of each image for a member with a low margin.
 
-        The same generator state (by default that of a new one with the seed 0) finds the same, and
-        the same for an image whether it comes alone or with others, up to rounding in float32.
+        The same generator state (by default that of a new one seeded by `SEED`) finds the same,
+        and the same for an image whether it comes alone or with others, up to rounding in float32.
         """
         if generator is None:
-            generator = torch.Generator().manual_seed(0)
+            generator = torch.Generator().manual_seed(SEED)
         labels = labels.to(device=network.device, dtype=torch.int64)
         chase = Chase(network.to(dtype=torch.float32), inputs, labels)
         with (

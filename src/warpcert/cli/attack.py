@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from warpcert.cli.certify import (
-    DataOption,
     DeltasOption,
     GammasOption,
     ImagesOption,
@@ -11,7 +10,6 @@ from warpcert.cli.certify import (
     Method,
     OutOption,
     TimeoutOption,
-    WorkersOption,
     certify,
 )
 from warpcert.cli.network import (
@@ -23,6 +21,7 @@ from warpcert.cli.network import (
     ShapeOption,
     StdOption,
 )
+from warpcert.cli.running import DataOption, WorkersOption
 from warpcert.cli.screen import Format, FormatOption
 from warpcert.cli.threat import Border, BorderOption, Norm, NormOption
 

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import math
-import os
-import sys
-from collections import Counter
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -22,17 +19,22 @@ from warpcert.cli.network import (
     StdOption,
     open_network,
 )
-from warpcert.cli.progress import show_progress
 from warpcert.cli.refusal import Refusal, refusing
-from warpcert.cli.screen import Format, FormatOption, print_json, print_line, printable
+from warpcert.cli.running import (
+    DataOption,
+    DevicesOption,
+    ShardOption,
+    WorkersOption,
+    count_cores,
+    find_devices,
+    make_decider,
+    parse_shard,
+    run,
+    run_kept,
+)
+from warpcert.cli.screen import Format, FormatOption, print_json, print_line
 from warpcert.cli.threat import Border, BorderOption, Norm, NormOption, make_threat
 from warpcert.cli.verdicts import print_summary, report_each
-
-if TYPE_CHECKING:
-    from warpcert.net import Network
-    from warpcert.run import Row, Runner, Shard, Store
-    from warpcert.run.decider import Decider
-    from warpcert.run.task import Task
 
 CERTIFY_EXAMPLES = """\b
 Examples:
@@ -115,25 +117,6 @@ OutOption = Annotated[
         "--out", metavar="FILE", help="Keep every verdict as a JSON line; the same again continues."
     ),
 ]
-ShardOption = Annotated[
-    str | None, typer.Option("--shard", metavar="K/N", help="Only the K-th of N shares.")
-]
-WorkersOption = Annotated[
-    int | None,
-    typer.Option(
-        "--workers",
-        min=1,
-        metavar="N",
-        help="Processes a device.  [default: with --out one a core, else 1; one a GPU]",
-    ),
-]
-DevicesOption = Annotated[
-    str,
-    typer.Option("--device", metavar="DEVICES", help="cpu, cuda (all GPUs), or cuda:0,cuda:1."),
-]
-DataOption = Annotated[
-    Path | None, typer.Option("--data", metavar="DIR", help="Folder with whole data sets.")
-]
 
 
 def certify(
@@ -169,11 +152,11 @@ def certify(
         for other in _parts(gamma or ["inf"])
     ]
     limit = None if timeout is None else _seconds(timeout)
-    share = None if shard is None else _shard(shard)
+    share = None if shard is None else parse_shard(shard)
     network = open_network(net, mean, std, layout, shape, "cpu")
-    devices = _devices(device)
+    devices = find_devices(device)
     from warpcert.data import load_images
-    from warpcert.run import Gallery, NetworkSource, Runner, Task, find_indices
+    from warpcert.run import Gallery, NetworkSource, Runner, Task
     from warpcert.run.source import hash_network
     from warpcert.verify import check_problem
 
@@ -186,13 +169,7 @@ def certify(
     named = name_images(images, labels)
     with refusing():
         check_problem(network, pictures, labels)
-        gallery = Gallery(
-            images,
-            pictures,
-            labels,
-            find_indices(images, len(labels)),
-            tuple(name.image for name in named),
-        )
+        gallery = Gallery.of(images, pictures, labels)
         source = NetworkSource(
             net,
             hash_network(net),
@@ -211,10 +188,11 @@ def certify(
             solver=solver.value,
         )
         _check_solver(method, solver)
-    each = workers or (_cores() if out is not None and devices == ["cpu"] else 1)
-    decider = _decider(task, network, devices * each, apart=out is not None)
+    each = workers or (count_cores() if out is not None and devices == ["cpu"] else 1)
+    decider = make_decider(task, network, devices * each, apart=out is not None)
     runner = Runner(task, gallery, decider)
-    rows = _run(runner, None, share) if out is None else _run_kept(runner, out, share)
+    items = task.items if share is None else share.select(task.items)
+    rows = run(runner, None, items) if out is None else run_kept(runner, out, items)
     meanings = {name.image: name.meaning for name in named}
     reports = report_each(net, task.threats, rows, meanings)
     if out is not None:
@@ -248,67 +226,6 @@ def _check_solver(method: Method, solver: Solver) -> None:
         raise Refusal(f"--solver {solver}: {missing}")
 
 
-def _run(runner: Runner, store: Store | None, shard: Shard | None) -> list[Row]:
-    """All verdicts of the shard, with a display of how far it is."""
-    items = runner.task.items if shard is None else shard.select(runner.task.items)
-    rows = {} if store is None else store.rows
-    old = Counter(rows[item.key].status.value for item in items if item.key in rows)
-    with show_progress(len(items), old, kept=store is not None) as progress:
-        return runner(store, shard, progress)
-
-
-def _run_kept(runner: Runner, out: Path, shard: Shard | None) -> list[Row]:
-    """The same with a results file; what is in it is safe whatever happens."""
-    from warpcert.run import Store, StoreError
-
-    try:
-        with Store(out, runner.task) as store:
-            try:
-                return _run(runner, store, shard)
-            except KeyboardInterrupt:
-                kept = f"interrupted: {len(store)} verdicts are safe in {out}"
-                line = printable(f"warpcert: {kept}, the same command continues")
-                print(line, file=sys.stderr)
-                raise typer.Exit(130) from None
-    except StoreError as error:
-        raise Refusal(str(error)) from None
-
-
-def _decider(task: Task, network: Network, devices: list[str], *, apart: bool) -> Decider:
-    """Who does the work: this process, or one on each device.
-
-    A GPU that fails takes its process along, so a run that is kept has it elsewhere.
-    """
-    from warpcert.run import Apart, Desk, Here
-
-    if len(devices) > 1 or (apart and devices != ["cpu"]):
-        return Apart(task, network, devices)
-    return Here(Desk(task, network.to(devices[0])))
-
-
-def _devices(text: str) -> list[str]:
-    """The devices that a list names; "cuda" is every GPU there is."""
-    import torch
-
-    devices = [part.strip() for part in text.split(",")]
-    for device in devices:
-        try:
-            torch.empty(0, device=device)
-        except (AssertionError, RuntimeError):  # torch's words for a device it does not have
-            raise Refusal(f"--device {device} is not to be had here: try cpu") from None
-    if devices == ["cuda"]:
-        return [f"cuda:{k}" for k in range(torch.cuda.device_count())]
-    return devices
-
-
-def _cores() -> int:
-    """The cores that this process may use."""
-    try:
-        return len(os.sched_getaffinity(0))
-    except AttributeError:  # not every system tells
-        return os.cpu_count() or 1
-
-
 def _parts(texts: list[str]) -> list[str]:
     """The parts of lists with commas, each once."""
     return list(dict.fromkeys(part.strip() for text in texts for part in text.split(",")))
@@ -323,13 +240,3 @@ def _seconds(text: str) -> float | None:
     if not seconds > 0:
         raise Refusal(f"--timeout must be a number of seconds > 0, got {text!r}")
     return None if seconds == math.inf else seconds
-
-
-def _shard(text: str) -> Shard:
-    from warpcert.run import Shard
-
-    try:
-        number, count = (int(part) for part in text.split("/"))
-        return Shard(number, count)
-    except ValueError:
-        raise Refusal(f"--shard must be K/N with 1 <= K <= N, got {text!r}") from None

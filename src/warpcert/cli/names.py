@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -23,21 +24,15 @@ class ImageName:
 
 def name_images(spec: str, labels: Tensor) -> list[ImageName]:
     """The names of the images that `load_images(spec)` has returned with these labels (B,)."""
-    from warpcert.data import Selection, parse_spec
+    from warpcert.data import parse_spec
+    from warpcert.run.gallery import name_each
 
     numbers = [None if label < 0 else label for label in labels.tolist()]
     try:
-        chosen = parse_spec(spec)
+        meanings: Sequence[object] = parse_spec(spec).dataset.classes
     except ValueError:  # a path, since the images are loaded
-        alone = len(numbers) == 1
-        return [
-            ImageName(spec if alone else f"{spec}[{i}]", n, "" if n is None else f"{n}")
-            for i, n in enumerate(numbers)
-        ]
-    classes = chosen.dataset.classes
+        meanings = range(1 + max((n for n in numbers if n is not None), default=0))
     return [
-        ImageName(
-            str(Selection(chosen.dataset, chosen.split, (i,))), n, "" if n is None else classes[n]
-        )
-        for i, n in zip(chosen.indices, numbers, strict=True)
+        ImageName(name, n, "" if n is None else f"{meanings[n]}")
+        for name, n in zip(name_each(spec, len(numbers)), numbers, strict=True)
     ]

@@ -28,6 +28,11 @@ class Selection:
         return f"{self.dataset.name}{'' if self.split == 'test' else '/' + self.split}:{runs}"
 
     @property
+    def names(self) -> tuple[str, ...]:
+        """A spec for each image alone."""
+        return tuple(str(Selection(self.dataset, self.split, (k,))) for k in self.indices)
+
+    @property
     def bundled(self) -> bool:
         """Whether every image of it comes with the package."""
         return self.split == "test" and max(self.indices) < self.dataset.bundled

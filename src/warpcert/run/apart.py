@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
 from typing import Any, final
 
+from warpcert.core.device import name_device
 from warpcert.net import Network
 from warpcert.run.decider import Answer, Decider
 from warpcert.run.desk import give_up
@@ -36,6 +37,10 @@ class Apart(Decider):
     task: Task
     network: Network
     devices: Sequence[str]
+
+    @property
+    def device(self) -> str:
+        return ", ".join(dict.fromkeys(name_device(device) for device in self.devices))
 
     def __call__(self, gallery: Gallery, queue: Queue) -> Iterator[Answer]:
         suspects: set[Key] = set()

@@ -16,6 +16,11 @@ Answer = tuple[Sequence[Item], Sequence[Verdict]]
 class Decider(ABC):
     """Turns the items of a queue into verdicts, in whatever order they are done."""
 
+    @property
+    @abstractmethod
+    def device(self) -> str:
+        """What the verdicts are computed on, in words."""
+
     @abstractmethod
     def __call__(self, gallery: Gallery, queue: Queue) -> Iterator[Answer]:
         """Yield items with their verdicts until the queue is empty, each item once."""

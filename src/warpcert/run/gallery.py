@@ -34,6 +34,12 @@ class Gallery:
                 raise ValueError(f"{self.spec} names image {index} twice: name it once")
             seen.add(index)
 
+    @staticmethod
+    def of(spec: str, images: Tensor, labels: Tensor) -> Gallery:
+        """What `load_images(spec)` has returned."""
+        count = len(labels)
+        return Gallery(spec, images, labels, find_indices(spec, count), name_each(spec, count))
+
     @property
     def sha256(self) -> str:
         """The hash of pixels, labels and indices."""
@@ -50,3 +56,11 @@ def find_indices(spec: str, count: int) -> tuple[int, ...]:
         return parse_spec(spec).indices
     except ValueError:  # a path
         return tuple(range(count))
+
+
+def name_each(spec: str, count: int) -> tuple[str, ...]:
+    """What every image of a spec is called: a spec of its own where it has one."""
+    try:
+        return parse_spec(spec).names
+    except ValueError:
+        return (spec,) if count == 1 else tuple(f"{spec}[{k}]" for k in range(count))

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import final
 
+from warpcert.core.device import name_device
 from warpcert.run.decider import Answer, Decider
 from warpcert.run.desk import Desk
 from warpcert.run.gallery import Gallery
@@ -20,6 +21,10 @@ class Here(Decider):
     """One desk, one batch after the other."""
 
     desk: Desk
+
+    @property
+    def device(self) -> str:
+        return name_device(self.desk.network.device)
 
     def __call__(self, gallery: Gallery, queue: Queue) -> Iterator[Answer]:
         pace = Pace(str(self.desk.network.device), self.desk.task.timeout)

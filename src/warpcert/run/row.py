@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import MISSING, dataclass, fields, replace
 from typing import Any, final
 
+from warpcert.attacks import SEED
 from warpcert.core.verdict import Status, Verdict
 from warpcert.run.gallery import Gallery
 from warpcert.run.item import Item, Key
@@ -19,7 +20,8 @@ from warpcert.run.task import Task
 class Row:
     """A verdict, and of what it is one; ``field`` is the path of the witness, if there is one.
 
-    ``task`` is the digest of the task; ``steps`` the seconds that each method took.
+    ``task`` is the digest of the task; ``steps`` the seconds that each method took, on ``device``.
+    Attacks draw from ``seed``.
     """
 
     task: str
@@ -38,6 +40,9 @@ class Row:
     steps: Mapping[str, float]
     reason: str
     field: str | None = None
+    version: str = ""
+    device: str = ""
+    seed: int = SEED
 
     @property
     def key(self) -> Key:
@@ -68,7 +73,11 @@ class Row:
         """The row that a line holds; what is not one is a `ValueError`."""
         try:
             value = json.loads(line)
-            value = {part.name: value[part.name] for part in fields(Row)}
+            value = {
+                part.name: value[part.name]
+                for part in fields(Row)
+                if part.default is MISSING or part.name in value
+            }
             numbers = {
                 name: read_number(value[name]) for name in ("norm", "delta", "gamma", "margin")
             }
@@ -80,7 +89,9 @@ class Row:
             raise ValueError(f"not a verdict: {error!r}") from None
 
 
-def make_row(task: Task, gallery: Gallery, item: Item, verdict: Verdict) -> Row:
+def make_row(
+    task: Task, gallery: Gallery, item: Item, verdict: Verdict, device: str = "cpu"
+) -> Row:
     """The row of a verdict on an item; it names no witness yet."""
     return Row(
         task.digest,
@@ -98,4 +109,6 @@ def make_row(task: Task, gallery: Gallery, item: Item, verdict: Verdict) -> Row:
         verdict.seconds,
         dict(verdict.spent),
         verdict.reason,
+        version=task.version,
+        device=device,
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import final
 
@@ -10,7 +10,7 @@ from warpcert.core.verdict import Verdict
 from warpcert.run.consistency import Consistency
 from warpcert.run.decider import Decider
 from warpcert.run.gallery import Gallery
-from warpcert.run.item import Item, Key, Shard
+from warpcert.run.item import Item, Key
 from warpcert.run.queue import Queue
 from warpcert.run.row import Row, make_row
 from warpcert.run.store import Store
@@ -34,14 +34,17 @@ class Runner:
     decider: Decider
 
     def __call__(
-        self, store: Store | None = None, shard: Shard | None = None, listener: Listener = _ignore
+        self,
+        store: Store | None = None,
+        items: Sequence[Item] | None = None,
+        listener: Listener = _ignore,
     ) -> list[Row]:
-        """All rows of the shard, in order, those of earlier runs included.
+        """The rows of some of the task's items (None: of all), those of earlier runs included.
 
         Without a store nothing is kept. The listener hears of every new row once it is safe.
         Verdicts that contradict each other are `Unsound`, and the later one is not kept.
         """
-        items = self.task.items if shard is None else shard.select(self.task.items)
+        items = self.task.items if items is None else items
         rows: dict[Key, Row] = {} if store is None else dict(store.rows)
         consistency = Consistency()
         for row in rows.values():
@@ -58,7 +61,7 @@ class Runner:
         return [rows[item.key] for item in items]
 
     def _found(self, item: Item, verdict: Verdict) -> tuple[Row, Witness | None]:
-        row = make_row(self.task, self.gallery, item, verdict)
+        row = make_row(self.task, self.gallery, item, verdict, self.decider.device)
         if verdict.field is None:
             return row, None
         return row, Witness(verdict.field, self.gallery.images[item.place])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from warpcert.attacks import STRONGEST, Attack
+from warpcert.attacks import SEED, STRONGEST, Attack
 from warpcert.flow import DeformedImage, Threat
 from warpcert.net import Network
 from warpcert.verify.problem import as_batch, check_problem
@@ -18,7 +18,7 @@ def attack(
     threat: Threat,
     *,
     method: Attack = STRONGEST,
-    seed: int = 0,
+    seed: int = SEED,
 ) -> Tensor | list[Tensor | None] | None:
     """Search for a field (H, W, 2) of the threat that changes an image's label.
 
