@@ -24,6 +24,7 @@ from warpcert.cli.demo import demo
 from warpcert.cli.merge import MERGE_EXAMPLES, merge
 from warpcert.cli.nets import nets
 from warpcert.cli.refusal import Refusal
+from warpcert.cli.reproduce import REPRODUCE_EXAMPLES, reproduce
 from warpcert.cli.results import REPORT_EXAMPLES, report
 from warpcert.cli.screen import print_line, printable
 from warpcert.cli.train import TRAIN_EXAMPLES, train
@@ -48,6 +49,7 @@ app.command()(demo)
 app.command(epilog=MERGE_EXAMPLES)(merge)
 app.command()(nets)
 app.command(epilog=REPORT_EXAMPLES)(report)
+app.command(epilog=REPRODUCE_EXAMPLES)(reproduce)
 app.command(epilog=TRAIN_EXAMPLES)(train)
 
 

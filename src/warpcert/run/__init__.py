@@ -6,7 +6,7 @@ from warpcert.run.desk import Desk
 from warpcert.run.gallery import Gallery, find_indices
 from warpcert.run.here import Here
 from warpcert.run.item import Item, Shard
-from warpcert.run.merge import merge
+from warpcert.run.merge import choose, merge
 from warpcert.run.results import Results, read_results
 from warpcert.run.row import Row
 from warpcert.run.runner import Runner
@@ -31,6 +31,7 @@ __all__ = [
     "StoreError",
     "Task",
     "Witness",
+    "choose",
     "find_indices",
     "merge",
     "read_results",

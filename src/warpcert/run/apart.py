@@ -28,7 +28,7 @@ PATIENCE = 3.0
 @final
 @dataclass(frozen=True, eq=False)
 class Apart(Decider):
-    """A process on each of the devices ("cpu" may stand there several times).
+    """A process on each of the devices (one may stand there several times), a batch at a time.
 
     A process that dies is replaced; the items it had are tried once more, one by one, and what
     kills a process then is unknown. Processes start afresh (spawn) and share nothing.
@@ -37,6 +37,7 @@ class Apart(Decider):
     task: Task
     network: Network
     devices: Sequence[str]
+    most: int | None = None
 
     @property
     def device(self) -> str:
@@ -67,17 +68,17 @@ class Apart(Decider):
                 worker.dismiss()
 
     def _hire(self, device: str) -> _Worker:
-        return _Worker(self.task, self.network, device)
+        return _Worker(self.task, self.network, device, self.most)
 
 
 class _Worker:
     """A process, as its employer sees it: idle, or at work on items."""
 
-    def __init__(self, task: Task, network: Network, device: str) -> None:
+    def __init__(self, task: Task, network: Network, device: str, most: int | None) -> None:
         self.device = device
         self.ready = False
         self.items: list[Item] = []
-        self.pace = Pace(device, task.timeout)
+        self.pace = Pace(device, task.timeout, most)
         self._given = 0.0
         context = multiprocessing.get_context("spawn")
         self.connection: Connection

@@ -47,6 +47,7 @@ class Desk:
                 relaxation=self.task.relaxation,
                 timeout=self.task.timeout,
                 solver=self.task.solver,
+                intersect=self.task.intersect,
             )
             assert isinstance(found, list)
             return found

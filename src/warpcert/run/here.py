@@ -18,16 +18,17 @@ from warpcert.run.queue import Queue
 @final
 @dataclass(frozen=True, eq=False)
 class Here(Decider):
-    """One desk, one batch after the other."""
+    """One desk, one batch of at most so many after the other (None: as it goes)."""
 
     desk: Desk
+    most: int | None = None
 
     @property
     def device(self) -> str:
         return name_device(self.desk.network.device)
 
     def __call__(self, gallery: Gallery, queue: Queue) -> Iterator[Answer]:
-        pace = Pace(str(self.desk.network.device), self.desk.task.timeout)
+        pace = Pace(str(self.desk.network.device), self.desk.task.timeout, self.most)
         while queue:
             items = queue.take(pace.size)
             places = [item.place for item in items]

@@ -25,6 +25,15 @@ def merge(paths: Sequence[Path], out: Path) -> Results:
     task = _one_task(parts)
     if out.exists() and out.stat().st_size > 0:
         raise ValueError(f"{out} is there already: name another file, or remove it")
+    with writing(out):
+        rows = [_copy_field(row, path, out) for row, path in choose(parts)]
+        write_whole(task_path(out), describe(task))
+        write_whole(out, b"".join(row.line for row in rows))
+    return read_results(out)
+
+
+def choose(parts: Sequence[Results]) -> list[tuple[Row, Path]]:
+    """One verdict for each key of a task that several files hold, in order, and its file."""
     chosen: dict[Key, tuple[Row, Path]] = {}
     consistency = Consistency()
     for part in parts:
@@ -33,12 +42,7 @@ def merge(paths: Sequence[Path], out: Path) -> Results:
             old = chosen.get(row.key)
             if old is None or (old[0].status is Status.UNKNOWN) > (row.status is Status.UNKNOWN):
                 chosen[row.key] = row, part.path
-    found = [chosen[item.key] for item in task.items if item.key in chosen]
-    with writing(out):
-        rows = [_copy_field(row, path, out) for row, path in found]
-        write_whole(task_path(out), describe(task))
-        write_whole(out, b"".join(row.line for row in rows))
-    return read_results(out)
+    return [chosen[item.key] for item in _one_task(parts).items if item.key in chosen]
 
 
 def _one_task(parts: Sequence[Results]) -> Task:

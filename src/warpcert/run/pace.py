@@ -19,11 +19,13 @@ class Pace:
 
     seconds = 1.0
 
-    def __init__(self, device: str, timeout: float | None) -> None:
+    def __init__(self, device: str, timeout: float | None, most: int | None = None) -> None:
         self.size = 1
         self.most = 256
         if torch.device(device).type == "cpu":
             self.most = 8 if timeout is None else 1
+        if most is not None:
+            self.most = min(self.most, most)
 
     def note(self, count: int, seconds: float) -> None:
         """Learn from a batch; growth is at most fourfold, for an easy image may mislead."""

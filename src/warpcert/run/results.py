@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gzip
 import json
+import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,6 +12,9 @@ from typing import final
 
 from warpcert.run.row import Row
 from warpcert.run.task import Task
+
+PACKED = ".gz"
+"""The end of a results file's name that is compressed, to be read only."""
 
 
 @final
@@ -31,8 +36,10 @@ def read_results(path: Path) -> Results:
     """Read a results file, also one that is being written; what is no such file is a ValueError."""
     try:
         content = path.read_bytes()
-    except OSError as error:
-        raise ValueError(f"{path} cannot be read ({error.strerror}): name a results file") from None
+        content = gzip.decompress(content) if path.suffix == PACKED else content
+    except (OSError, EOFError, zlib.error) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise ValueError(f"{path} cannot be read ({reason}): name a results file") from None
     return parse_results(path, content, read_task(path))
 
 
@@ -60,7 +67,7 @@ def parse_results(path: Path, content: bytes, task: Task | None) -> Results:
 
 def task_path(path: Path) -> Path:
     """The file beside a results file that says what was asked."""
-    return path.with_name(f"{path.name}.task.json")
+    return path.with_name(f"{path.name.removesuffix(PACKED)}.task.json")
 
 
 def describe(task: Task) -> bytes:

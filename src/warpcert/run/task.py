@@ -38,6 +38,7 @@ class Task:
     timeout: float | None = None
     version: str = __version__
     solver: str = "highs"
+    intersect: bool = True
 
     def __post_init__(self) -> None:
         """Refuse a sweep that is empty or names a number twice, and a time that is none."""
@@ -48,7 +49,7 @@ class Task:
             raise ValueError(f"timeout must be a number of seconds > 0, got {self.timeout}")
 
     @staticmethod
-    def of(
+    def of(  # noqa: PLR0913 - as `certify` has them
         network: NetworkSource,
         gallery: Gallery,
         threats: list[Threat],
@@ -57,6 +58,7 @@ class Task:
         relaxation: Relaxation = "hull",
         timeout: float | None = None,
         solver: str = "highs",
+        intersect: bool = True,
     ) -> Task:
         """The task of certifying a gallery under threats: all deltas with all gammas."""
         first = threats[0]
@@ -73,6 +75,7 @@ class Task:
             relaxation,
             timeout,
             solver=solver,
+            intersect=intersect,
         )
 
     @cached_property
@@ -118,6 +121,7 @@ class Task:
             "timeout": self.timeout,
             "version": self.version,
             **({} if self.solver == "highs" else {"solver": self.solver}),
+            **({} if self.intersect else {"intersect": False}),
         }
 
     @staticmethod
@@ -138,6 +142,7 @@ class Task:
                 None if value["timeout"] is None else read_number(value["timeout"]),
                 str(value["version"]),
                 str(value.get("solver", "highs")),
+                bool(value.get("intersect", True)),
             )
         except (KeyError, TypeError, ValueError) as error:
             raise ValueError(f"not a task: {error!r}") from None

@@ -24,14 +24,15 @@ def write_markdown(findings: Findings) -> str:
     about = [f"- {_quote(key)}: {_quote(value)}" for key, value in findings.told.items()]
     parts = [
         "\n".join(about),
-        _table(write_table(tabulate(findings.rows))),
-        _table(seconds) if times else "",
+        write_columns(write_table(tabulate(findings.rows))),
+        write_columns(seconds) if times else "",
         "\n".join(f"- {_quote(note)}" for note in findings.notes),
     ]
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
-def _table(columns: Sequence[Column]) -> str:
+def write_columns(columns: Sequence[Column]) -> str:
+    """Columns side by side."""
     heads = [_quote(column.heading) for column in columns]
     rules = ["---:" if column.is_number else ":---" for column in columns]
     rows = zip(*([_quote(cell) for cell in column.cells] for column in columns), strict=True)

@@ -1,0 +1,33 @@
+"""pack: the rows of a run in one compressed file, to be kept and read."""
+
+from __future__ import annotations
+
+import gzip
+from dataclasses import replace
+from pathlib import Path
+
+from warpcert.core.durable import write_whole
+from warpcert.experiments.plan import Plan
+from warpcert.experiments.work import Workshop
+from warpcert.run.results import PACKED, describe, task_path
+
+
+def pack(plan: Plan, workshop: Workshop, into: Workshop) -> int:
+    """Write the verdicts of a plan's runs, without their fields; how many.
+
+    The same rows give the same bytes.
+    """
+    total = 0
+    for run in plan.runs:
+        parts = workshop.parts(plan, run)
+        rows = [replace(row, field=None) for row in workshop.rows(plan, run)]
+        if not rows:
+            continue
+        task = parts[0].task
+        assert task is not None  # or the rows could not have been chosen
+        path = Path(f"{run.path(into.place(plan))}{PACKED}")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_whole(task_path(path), describe(task))
+        write_whole(path, gzip.compress(b"".join(row.line for row in rows), mtime=0))
+        total += len(rows)
+    return total

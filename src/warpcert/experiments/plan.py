@@ -1,0 +1,167 @@
+"""Plan: a table or figure, what is run for it, and what was published."""
+
+from __future__ import annotations
+
+import math
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import Any, final
+
+from warpcert.experiments.run import Engine, Run, Specimen
+from warpcert.experiments.selection import ALL, Selection
+
+PLANS = Path(__file__).parent / "plans"
+
+
+@final
+@dataclass(frozen=True)
+class Published:
+    """What others report of one of their networks under one threat, by one engine.
+
+    ``rate`` is in per cent of the images that the network gets right, ``seconds`` is the mean for
+    an image.
+    """
+
+    rate: float | None = None
+    seconds: float | None = None
+
+
+@final
+@dataclass(frozen=True)
+class Aim:
+    """An engine that is to certify at least as much as a published one, so many times faster.
+
+    A mean below ``floor`` seconds is fast enough.
+    """
+
+    engine: str
+    beside: str
+    times: float
+    floor: float
+
+
+@final
+@dataclass(frozen=True)
+class Plan:
+    """One artefact: its title, its runs, how it is shown, and the published numbers.
+
+    ``paper`` says which part of the paper it stands beside, or is empty. ``published`` is by the
+    network's name, the engine, the norm, delta and gamma. ``rows_of`` names the plan whose rows it
+    shows where it has none of its own. ``quick`` is the part that takes minutes without a GPU.
+    """
+
+    name: str
+    title: str
+    paper: str
+    view: str
+    text: str
+    runs: tuple[Run, ...] = ()
+    rows_of: str = ""
+    quick: Selection = ALL
+    columns: tuple[str, ...] = ()
+    aim: Aim | None = None
+    options: Mapping[str, Any] = field(default_factory=dict)
+    published: Mapping[tuple[str, str, float, float, float], Published] = field(
+        default_factory=dict
+    )
+
+    @property
+    def source(self) -> str:
+        """The plan whose rows it shows."""
+        return self.rows_of or self.name
+
+    def report(self, run: Run, engine: str, delta: float, gamma: float) -> Published:
+        """What is published beside one cell of a run."""
+        return self.published.get((run.network, engine, run.norm, delta, gamma), Published())
+
+
+def names() -> list[str]:
+    """All plans: those of the paper in its order, then the others."""
+    order: list[str] = tomllib.loads((PLANS / "order.toml").read_text("utf-8"))["order"]
+    return order
+
+
+@cache
+def load(name: str) -> Plan:
+    """The plan of that name; what is none is a `ValueError`."""
+    if name not in names():
+        known = ", ".join(names())
+        raise ValueError(f"there is nothing called {name!r} to reproduce: take {known}")
+    value = tomllib.loads((PLANS / f"{name}.toml").read_text("utf-8"))
+    return Plan(
+        name,
+        value["title"],
+        value.get("paper", ""),
+        value["view"],
+        value.get("text", "").strip(),
+        tuple(_runs(value)),
+        value.get("rows_of", ""),
+        _selection(value.get("quick", {})),
+        tuple(value.get("columns", ())),
+        Aim(**value["aim"]) if "aim" in value else None,
+        value.get("options", {}),
+        dict(_published(value.get("published", []))),
+    )
+
+
+def _runs(value: Mapping[str, Any]) -> list[Run]:
+    """Every network with every engine under every sweep."""
+    found: list[Run] = []
+    for specimen in value.get("networks", []):
+        for engine in value["engines"]:
+            for sweep in value["sweeps"]:
+                images = sweep.get("images", specimen["images"])
+                only = sweep.get("only")
+                if only is not None and engine["name"] not in only:
+                    continue
+                found.append(
+                    Run(
+                        Specimen(specimen["name"], specimen.get("like", ""), specimen["shown"]),
+                        Engine(**engine),
+                        images,
+                        _number(sweep.get("norm", "inf")),
+                        tuple(map(_number, sweep["delta"])),
+                        tuple(map(_number, sweep["gamma"])),
+                        sweep.get("part", ""),
+                    )
+                )
+    return found
+
+
+def _selection(value: Mapping[str, Any]) -> Selection:
+    return Selection(
+        value.get("images"),
+        None if "delta" not in value else tuple(map(_number, value["delta"])),
+        None if "gamma" not in value else tuple(map(_number, value["gamma"])),
+        None if "engines" not in value else tuple(value["engines"]),
+        None if "networks" not in value else tuple(value["networks"]),
+    )
+
+
+def _published(
+    values: Sequence[Mapping[str, Any]],
+) -> list[tuple[tuple[str, str, float, float, float], Published]]:
+    """Tables by delta (down) and gamma (across)."""
+    found = []
+    for value in values:
+        norm = _number(value.get("norm", "inf"))
+        for row, delta in enumerate(map(_number, value["delta"])):
+            for column, gamma in enumerate(map(_number, value["gamma"])):
+                rates, seconds = value.get("rates"), value.get("seconds")
+                found.append(
+                    (
+                        (value["network"], value["engine"], norm, delta, gamma),
+                        Published(
+                            None if rates is None else float(rates[row][column]),
+                            None if seconds is None else float(seconds[row][column]),
+                        ),
+                    )
+                )
+    return found
+
+
+def _number(value: float | str) -> float:
+    return math.inf if value == "inf" else float(value)

@@ -1,0 +1,192 @@
+"""Tables of verdicts: the published number beside ours in every cell."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import final
+
+from warpcert.experiments.cells import Cell, count
+from warpcert.experiments.plan import Aim, Plan, Published, load
+from warpcert.experiments.run import Run
+from warpcert.experiments.work import Workshop
+from warpcert.run.report.columns import Column
+from warpcert.run.report.markdown import write_columns
+from warpcert.run.report.words import DASH, write_number
+
+NOTHING = Cell()
+
+
+@final
+@dataclass(frozen=True)
+class Line:
+    """A threat, and for one network what each engine has made of it, or has been reported to."""
+
+    norm: float
+    delta: float
+    gamma: float
+    cells: Mapping[str, Cell]
+    published: Mapping[str, Published]
+
+    def __str__(self) -> str:
+        norm, delta, gamma = map(write_number, (self.norm, self.delta, self.gamma))
+        return f"T{norm}, δ = {delta}, γ = {gamma}"
+
+
+@final
+@dataclass(frozen=True)
+class Table:
+    """The lines of one network."""
+
+    network: str
+    shown: str
+    like: str
+    lines: Sequence[Line]
+
+
+def tabulate(plan: Plan, workshop: Workshop) -> list[Table]:
+    """A table for each network of a plan, with every line that its sweeps have."""
+    source = load(plan.source)
+    by_network: dict[str, list[Run]] = {}
+    for run in source.runs:
+        by_network.setdefault(run.network, []).append(run)
+    return [_table(source, runs, workshop) for runs in by_network.values()]
+
+
+def _table(plan: Plan, runs: Sequence[Run], workshop: Workshop) -> Table:
+    cells = {run: count(workshop.rows(plan, run)) for run in runs}
+    threats = dict.fromkeys(
+        (run.norm, delta, gamma) for run in runs for delta in run.deltas for gamma in run.gammas
+    )
+    engines = dict.fromkeys(engine for _, engine, *_ in plan.published)
+    lines = [
+        Line(
+            norm,
+            delta,
+            gamma,
+            {
+                run.engine.name: found[delta, gamma]
+                for run, found in cells.items()
+                if run.norm == norm and (delta, gamma) in found
+            },
+            {
+                engine: plan.published.get(
+                    (runs[0].network, engine, norm, delta, gamma), Published()
+                )
+                for engine in engines
+            },
+        )
+        for norm, delta, gamma in threats
+    ]
+    specimen = runs[0].specimen
+    return Table(specimen.name, specimen.shown, specimen.like, lines)
+
+
+def write_rates(plan: Plan, workshop: Workshop) -> str:
+    """The tables of a plan, and which cells fall short of its aim."""
+    source = load(plan.source)
+    shown = {run.engine.name: run.engine.shown for run in source.runs}
+    parts: list[str] = []
+    for table in tabulate(plan, workshop):
+        like = f" (the paper's {table.like})" if table.like else ""
+        parts.append(f"**{table.shown}**, `{table.network}`{like}")
+        parts.append(write_columns(_columns(plan.columns, table.lines, shown)))
+    if plan.aim is not None:
+        parts.append(_write_aim(plan.aim, tabulate(plan, workshop)))
+    return "\n\n".join(parts)
+
+
+def _columns(names: Sequence[str], lines: Sequence[Line], shown: Mapping[str, str]) -> list[Column]:
+    """The columns that a plan asks for; norms only where there are several."""
+    threat = [
+        ("δ", tuple(write_number(line.delta) for line in lines)),
+        ("γ", tuple(write_number(line.gamma) for line in lines)),
+    ]
+    if len({line.norm for line in lines}) > 1:
+        threat.insert(0, ("T", tuple(write_number(line.norm) for line in lines)))
+    found = [Column(heading, cells) for heading, cells in threat]
+    for name in names:
+        heading, write = _column(name, shown)
+        found.append(Column(heading, tuple(write(line) for line in lines)))
+    return found
+
+
+def _column(name: str, shown: Mapping[str, str]) -> tuple[str, Callable[[Line], str]]:
+    """A column by name: "paper ENGINE [seconds]", or "rate | counts | seconds | ratio ENGINE"."""
+    words = name.split()
+    if words[0] == "paper":
+        heading = {"deeppoly": "DeepPoly", "milp": "MILP", "krelu": "k-ReLU"}[words[1]]
+        if words[2:] == ["seconds"]:
+            return f"paper {heading} s", lambda line: _number(line.published[words[1]].seconds)
+        return f"paper {heading} %", lambda line: _number(line.published[words[1]].rate)
+    kind, engine = words
+    if kind == "rate":
+        return f"{shown[engine]} % (n)", lambda line: _rate(line.cells.get(engine, NOTHING))
+    if kind == "counts":
+        heading = "certified / falsified / undecided"
+        return heading, lambda line: _counts(line.cells.get(engine, NOTHING))
+    if kind == "seconds":
+        return f"{shown[engine]} s", lambda line: _number(line.cells.get(engine, NOTHING).seconds)
+    if kind == "ratio":
+        return "times faster than MILP", lambda line: _ratio(line, engine)
+    raise ValueError(f"there is no column {name!r}")
+
+
+def _rate(cell: Cell) -> str:
+    return DASH if cell.rate is None else f"{cell.rate:.0f} ({cell.correct})"
+
+
+def _counts(cell: Cell) -> str:
+    if not cell.correct:
+        return DASH
+    return f"{cell.certified} / {cell.falsified} / {cell.undecided}"
+
+
+def _ratio(line: Line, engine: str) -> str:
+    ours, theirs = line.cells.get(engine, NOTHING).seconds, line.published["milp"].seconds
+    return DASH if not ours or theirs is None else f"{theirs / ours:.0f}"
+
+
+def _number(value: float | None) -> str:
+    return DASH if value is None else f"{value:.3g}"
+
+
+def _write_aim(aim: Aim, tables: Sequence[Table]) -> str:
+    """Which cells fall short of the published rate or of the speed, with the reason."""
+    asked, missed = 0, []
+    for table in tables:
+        for line in table.lines:
+            cell, theirs = line.cells.get(aim.engine, NOTHING), line.published.get(aim.beside)
+            if theirs is None or theirs.rate is None or theirs.seconds is None:
+                continue
+            if cell.rate is None or cell.most is None:
+                continue
+            asked += 1
+            if cell.rate < theirs.rate:
+                missed.append(f"{table.network}, {line}: {_why(cell, cell.most, theirs.rate)}")
+            limit = max(aim.floor, theirs.seconds / aim.times)
+            if cell.seconds is not None and cell.seconds > limit:
+                missed.append(
+                    f"{table.network}, {line}: {cell.seconds:.3g} s an image, aim {limit:.3g} s"
+                )
+    head = (
+        f"Of {asked} cells with rows, these fall short of the published rate, or take more than a "
+        f"{aim.times:g}th of its time (and more than {aim.floor:g} s):"
+    )
+    if not missed:
+        return (
+            f"In all {asked} cells with rows at least the published rate is reached, in at most a "
+            f"{aim.times:g}th of its time (or {aim.floor:g} s)."
+        )
+    return "\n".join([head, "", *(f"- {each}" for each in missed)])
+
+
+def _why(cell: Cell, most: float, published: float) -> str:
+    """Why a rate is below the published one."""
+    gap = f"{cell.rate:.0f} % of {cell.correct}, published {published:.0f} %"
+    if most < published:
+        return (
+            f"{gap}; this network can be fooled on {cell.falsified} of them, so that none could "
+            f"certify more than {most:.0f} %"
+        )
+    return f"{gap}; {cell.undecided} undecided after the time limit"
