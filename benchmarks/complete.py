@@ -27,9 +27,10 @@ import torch
 from torch import Tensor
 
 import warpcert as wc
-from benchmarks.paper import published
 from warpcert.attacks import STRONGEST, Attack, Cascade, Linearised, Search, ThroughBox
 from warpcert.attacks.descent import Descent
+from warpcert.experiments import load
+from warpcert.experiments.plan import Published
 from warpcert.train.architecture import build
 from warpcert.train.weights import load_weights
 from warpcert.verify.branch import Effort
@@ -168,6 +169,13 @@ def show(cells: list[object], widths: tuple[int, ...]) -> None:
     print(*(word.rjust(width) for word, width in zip(words, widths, strict=True)), flush=True)
 
 
+def published(name: str, norm: float, delta: float, gamma: float) -> Published:
+    """What the paper's MILP has reached on its network of the same kind."""
+    key = name, "milp", norm, delta, gamma
+    known = {**load("table1").published, **load("table2").published}
+    return known.get(key, Published())
+
+
 def rates(options: argparse.Namespace, rows: Rows) -> None:
     """The table of rates."""
     print(f"{options.net}, T{options.norm}, {options.device}, limit {options.timeout:g} s")
@@ -179,11 +187,11 @@ def rates(options: argparse.Namespace, rows: Rows) -> None:
             run(options, rows, "all", delta, gamma)
             found = summary(chosen(options, rows, variant="all", delta=delta, gamma=number(gamma)))
             norm = float(wc.Threat(options.norm).norm)
-            paper = published(options.paper, norm, delta, gamma)
+            paper = published(options.net, norm, delta, gamma)
             show(
                 [delta, gamma, int(found["n"]), int(found["certified"]), found["rate"],
                  int(found["falsified"]), int(found["unknown"]), found["mean"], found["most"],
-                 paper.rate if paper else "-", paper.seconds if paper else "-"], widths
+                 paper.rate or "-", paper.seconds or "-"], widths
             )  # fmt: skip
 
 
@@ -285,7 +293,6 @@ def main() -> None:
     parser.add_argument("--timeout", type=float, default=60.0)
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--threads", type=int, default=1)
-    parser.add_argument("--paper", help="the paper's network to stand beside, see benchmarks.paper")
     parser.add_argument("--times", type=int, default=10, help="effort of the attack (survive)")
     parser.add_argument("--out", metavar="FILE")
     options = parser.parse_args()

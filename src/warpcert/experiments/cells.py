@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -18,13 +19,21 @@ Place = tuple[float, float]
 @final
 @dataclass(frozen=True)
 class Cell:
-    """Images by verdict; ``seconds`` is the mean over those that were decided."""
+    """Images by verdict; ``seconds`` is the mean over those that were decided, ``each`` over all
+    that the network gets right, and ``devices`` is where.
+
+    ``margin`` is the mean proved margin of the images that the network gets right, where all of
+    them have one.
+    """
 
     certified: int = 0
     falsified: int = 0
     undecided: int = 0
     misclassified: int = 0
     seconds: float | None = None
+    each: float | None = None
+    margin: float | None = None
+    devices: frozenset[str] = frozenset()
 
     @property
     def correct(self) -> int:
@@ -55,11 +64,16 @@ def count(rows: Iterable[Row]) -> dict[Place, Cell]:
 
 def _cell(rows: list[Row]) -> Cell:
     found = Counter(row.status for row in rows)
-    decided = [row.seconds for row in rows if row.status in (Status.CERTIFIED, Status.FALSIFIED)]
+    right = [row for row in rows if row.status is not Status.MISCLASSIFIED]
+    decided = [row.seconds for row in right if row.status is not Status.UNKNOWN]
+    margins = [row.margin for row in right if row.status is not Status.FALSIFIED]
     return Cell(
         found[Status.CERTIFIED],
         found[Status.FALSIFIED],
         found[Status.UNKNOWN],
         found[Status.MISCLASSIFIED],
         fmean(decided) if decided else None,
+        fmean(row.seconds for row in right) if right else None,
+        fmean(margins) if margins and min(margins) > -math.inf else None,
+        frozenset(row.device for row in right),
     )

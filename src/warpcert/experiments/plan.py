@@ -69,13 +69,9 @@ class Plan:
     )
 
     @property
-    def source(self) -> str:
+    def rows(self) -> Plan:
         """The plan whose rows it shows."""
-        return self.rows_of or self.name
-
-    def report(self, run: Run, engine: str, delta: float, gamma: float) -> Published:
-        """What is published beside one cell of a run."""
-        return self.published.get((run.network, engine, run.norm, delta, gamma), Published())
+        return load(self.rows_of) if self.rows_of else self
 
 
 def names() -> list[str]:

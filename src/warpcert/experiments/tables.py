@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import final
 
 from warpcert.experiments.cells import Cell, count
-from warpcert.experiments.plan import Aim, Plan, Published, load
+from warpcert.experiments.plan import Aim, Plan, Published
 from warpcert.experiments.run import Run
 from warpcert.experiments.work import Workshop
 from warpcert.run.report.columns import Column
@@ -15,6 +15,7 @@ from warpcert.run.report.markdown import write_columns
 from warpcert.run.report.words import DASH, write_number
 
 NOTHING = Cell()
+PAPER = {"deeppoly": "DeepPoly", "milp": "MILP", "krelu": "k-ReLU"}
 
 
 @final
@@ -27,6 +28,10 @@ class Line:
     gamma: float
     cells: Mapping[str, Cell]
     published: Mapping[str, Published]
+
+    def cell(self, engine: str) -> Cell:
+        """What an engine has made of it, which may be nothing."""
+        return self.cells.get(engine, NOTHING)
 
     def __str__(self) -> str:
         norm, delta, gamma = map(write_number, (self.norm, self.delta, self.gamma))
@@ -46,7 +51,7 @@ class Table:
 
 def tabulate(plan: Plan, workshop: Workshop) -> list[Table]:
     """A table for each network of a plan, with every line that its sweeps have."""
-    source = load(plan.source)
+    source = plan.rows
     by_network: dict[str, list[Run]] = {}
     for run in source.runs:
         by_network.setdefault(run.network, []).append(run)
@@ -84,16 +89,28 @@ def _table(plan: Plan, runs: Sequence[Run], workshop: Workshop) -> Table:
 
 def write_rates(plan: Plan, workshop: Workshop) -> str:
     """The tables of a plan, and which cells fall short of its aim."""
-    source = load(plan.source)
+    source = plan.rows
     shown = {run.engine.name: run.engine.shown for run in source.runs}
     parts: list[str] = []
     for table in tabulate(plan, workshop):
         like = f" (the paper's {table.like})" if table.like else ""
         parts.append(f"**{table.shown}**, `{table.network}`{like}")
         parts.append(write_columns(_columns(plan.columns, table.lines, shown)))
+        parts.append(_write_devices(table.lines, shown))
+    parts = [part for part in parts if part]
     if plan.aim is not None:
-        parts.append(_write_aim(plan.aim, tabulate(plan, workshop)))
+        parts.append(write_aim(plan.aim, tabulate(plan, workshop)))
     return "\n\n".join(parts)
+
+
+def _write_devices(lines: Sequence[Line], shown: Mapping[str, str]) -> str:
+    """What each engine ran on."""
+    found: dict[str, set[str]] = {}
+    for line in lines:
+        for engine, cell in line.cells.items():
+            found.setdefault(engine, set()).update(cell.devices)
+    told = [f"{shown[engine]} on {', '.join(sorted(names))}" for engine, names in found.items()]
+    return f"Run: {'; '.join(told)}." if told else ""
 
 
 def _columns(names: Sequence[str], lines: Sequence[Line], shown: Mapping[str, str]) -> list[Column]:
@@ -112,38 +129,30 @@ def _columns(names: Sequence[str], lines: Sequence[Line], shown: Mapping[str, st
 
 
 def _column(name: str, shown: Mapping[str, str]) -> tuple[str, Callable[[Line], str]]:
-    """A column by name: "paper ENGINE [seconds]", or "rate | counts | seconds | ratio ENGINE"."""
-    words = name.split()
-    if words[0] == "paper":
-        heading = {"deeppoly": "DeepPoly", "milp": "MILP", "krelu": "k-ReLU"}[words[1]]
-        if words[2:] == ["seconds"]:
-            return f"paper {heading} s", lambda line: _number(line.published[words[1]].seconds)
-        return f"paper {heading} %", lambda line: _number(line.published[words[1]].rate)
-    kind, engine = words
-    if kind == "rate":
-        return f"{shown[engine]} % (n)", lambda line: _rate(line.cells.get(engine, NOTHING))
-    if kind == "counts":
-        heading = "certified / falsified / undecided"
-        return heading, lambda line: _counts(line.cells.get(engine, NOTHING))
-    if kind == "seconds":
-        return f"{shown[engine]} s", lambda line: _number(line.cells.get(engine, NOTHING).seconds)
-    if kind == "ratio":
-        return "times faster than MILP", lambda line: _ratio(line, engine)
-    raise ValueError(f"there is no column {name!r}")
+    """A column by name: "paper ENGINE [seconds]", or one of ours, "KIND ENGINE"."""
+    first, engine, *seconds = name.split()
+    if first == "paper":
+        if seconds:
+            return f"paper {PAPER[engine]} s", lambda line: _number(line.published[engine].seconds)
+        return f"paper {PAPER[engine]} %", lambda line: _number(line.published[engine].rate)
+    heading, write = OURS[first]
+    return heading.format(shown[engine]), lambda line: write(line, engine)
 
 
-def _rate(cell: Cell) -> str:
+def _rate(line: Line, engine: str) -> str:
+    cell = line.cell(engine)
     return DASH if cell.rate is None else f"{cell.rate:.0f} ({cell.correct})"
 
 
-def _counts(cell: Cell) -> str:
+def _counts(line: Line, engine: str) -> str:
+    cell = line.cell(engine)
     if not cell.correct:
         return DASH
     return f"{cell.certified} / {cell.falsified} / {cell.undecided}"
 
 
 def _ratio(line: Line, engine: str) -> str:
-    ours, theirs = line.cells.get(engine, NOTHING).seconds, line.published["milp"].seconds
+    ours, theirs = line.cell(engine).seconds, line.published["milp"].seconds
     return DASH if not ours or theirs is None else f"{theirs / ours:.0f}"
 
 
@@ -151,12 +160,24 @@ def _number(value: float | None) -> str:
     return DASH if value is None else f"{value:.3g}"
 
 
-def _write_aim(aim: Aim, tables: Sequence[Table]) -> str:
+OURS: dict[str, tuple[str, Callable[[Line, str], str]]] = {
+    "rate": ("{} % (n)", _rate),
+    "counts": ("certified / falsified / undecided", _counts),
+    "seconds": ("{} s", lambda line, engine: _number(line.cell(engine).seconds)),
+    "each": ("{} s", lambda line, engine: _number(line.cell(engine).each)),
+    "margin": ("{} margin", lambda line, engine: _number(line.cell(engine).margin)),
+    "ratio": ("times faster than MILP", _ratio),
+}
+"""Kinds of columns, with their headings: mean seconds are over the images that were decided
+("seconds") or over all that were asked about ("each")."""
+
+
+def write_aim(aim: Aim, tables: Sequence[Table]) -> str:
     """Which cells fall short of the published rate or of the speed, with the reason."""
     asked, missed = 0, []
     for table in tables:
         for line in table.lines:
-            cell, theirs = line.cells.get(aim.engine, NOTHING), line.published.get(aim.beside)
+            cell, theirs = line.cell(aim.engine), line.published.get(aim.beside)
             if theirs is None or theirs.rate is None or theirs.seconds is None:
                 continue
             if cell.rate is None or cell.most is None:

@@ -25,7 +25,7 @@ class Workshop:
 
     def place(self, plan: Plan) -> Path:
         """Where the rows of a plan are."""
-        return self.folder / plan.source
+        return self.folder / plan.rows.name
 
     def run(
         self,
