@@ -60,6 +60,9 @@ EngineOption = Annotated[
 PackOption = Annotated[
     Path | None, typer.Option("--pack", metavar="DIR", help="Keep the rows compressed there, too.")
 ]
+PageOption = Annotated[
+    Path | None, typer.Option("--page", metavar="FILE", help="A page of all that is there.")
+]
 
 
 def reproduce(
@@ -76,6 +79,7 @@ def reproduce(
     workers: WorkersOption = None,
     data: DataOption = None,
     pack: PackOption = None,
+    page: PageOption = None,
 ) -> None:
     """Make the tables and figures of the paper, and those that go beyond it.
 
@@ -90,6 +94,8 @@ def reproduce(
         raise Refusal("say what to reproduce ('warpcert reproduce --list' names it), or --quick")
     with refusing():
         plans = [experiments.load(name) for name in names or experiments.names()]
+    if shown and not out.is_dir():
+        raise Refusal(f"there are no rows in {out}: name their folder with --out")
     devices = find_devices(device)
     share = parse_shard(shard) if shard is not None else experiments.ALL.shard
     workshop = experiments.Workshop(out, data)
@@ -109,6 +115,9 @@ def reproduce(
         _show(plan, workshop)
         if pack is not None:
             experiments.pack(plan, workshop, experiments.Workshop(pack))
+    if page is not None:
+        with whole_file(page) as stream:
+            stream.write(experiments.write_page(workshop, page).encode("utf-8"))
 
 
 def _list() -> None:
@@ -147,16 +156,13 @@ def _run(plan: Plan, workshop: Workshop, chosen: Selection, devices: Sequence[st
 
 def _show(plan: Plan, workshop: Workshop) -> None:
     """Print the tables, and keep them and the pictures beside the rows."""
-    from warpcert.experiments import show
+    from warpcert.experiments import show, write_section
 
     found = show(plan, workshop)
-    title = f"{plan.title} ({plan.paper})" if plan.paper else plan.title
-    text = f"## {title}\n\n{plan.text}\n\n{found.text}\n"
+    text = write_section(plan, found)
     print(text)
-    folder = workshop.folder
-    if not folder.is_dir():
-        raise Refusal(f"there are no rows in {folder}: name the folder with --out")
-    with whole_file(folder / f"{plan.name}.md") as stream:
+    with whole_file(workshop.folder / f"{plan.name}.md") as stream:
         stream.write(text.encode("utf-8"))
     for name, figure in found.figures.items():
-        save_figure(figure, folder / f"{name}.png")
+        save_figure(figure, workshop.folder / f"{name}.png")
+        print_line(f"{workshop.folder / name}.png")

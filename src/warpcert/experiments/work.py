@@ -44,6 +44,10 @@ class Workshop:
                 path = run.path(self.place(plan), selection.shard)
                 (go or _go)(run, Runner(task, gallery, run.decider(task, devices)), path, items)
 
+    def has(self, plan: Plan) -> bool:
+        """Whether there are rows of a plan."""
+        return self.place(plan).is_dir() and any(self.place(plan).glob("*.jsonl*"))
+
     def rows(self, plan: Plan, run: Run) -> list[Row]:
         """All verdicts of a run that are there, each once, in order."""
         parts = self.parts(plan, run)
