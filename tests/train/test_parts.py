@@ -6,8 +6,8 @@ import pytest
 import torch
 from torch import nn
 
+from warpcert.data import Counts
 from warpcert.train import (
-    Accuracy,
     Ball,
     Deck,
     build,
@@ -103,7 +103,7 @@ def test_accuracy_is_that_of_the_whole_box_and_of_right_images_alone():
     module.load_state_dict(state)  # class 1 above 0.5
     images = torch.tensor([0, 101, 104, 255], dtype=torch.uint8).reshape(4, 1, 1, 1)
     deck = Deck(images, torch.tensor([0, 0, 0, 0]))
-    assert measure_accuracy(module, deck, Ball(0.1)) == Accuracy(2, 3, 4)
+    assert measure_accuracy(module, deck, Ball(0.1)) == Counts(2, 3, 4)
 
 
 def test_prepared_networks_depend_on_the_seed_alone(deck):

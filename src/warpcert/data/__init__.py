@@ -6,7 +6,7 @@ from warpcert.data.download import fetch
 from warpcert.data.images import load_images
 from warpcert.data.selection import Selection, parse_spec
 from warpcert.data.shelf import Shelf, open_shelf
-from warpcert.data.zoo import ZOO, Specimen
+from warpcert.data.zoo import ZOO, Counts, Specimen
 
 __all__ = [
     "CIFAR10",
@@ -14,6 +14,7 @@ __all__ = [
     "FASHION",
     "MNIST",
     "ZOO",
+    "Counts",
     "DataFile",
     "Dataset",
     "Download",

@@ -1,6 +1,6 @@
 """Training: networks by name, and losses that certification thrives on."""
 
-from warpcert.train.accuracy import Accuracy, measure_accuracy
+from warpcert.train.accuracy import measure_accuracy
 from warpcert.train.architecture import ARCHITECTURES, build, count_relus
 from warpcert.train.attack import Attack
 from warpcert.train.crown import linear_reach
@@ -22,7 +22,6 @@ from warpcert.train.weights import load_weights, save_weights
 __all__ = [
     "ARCHITECTURES",
     "OBJECTIVES",
-    "Accuracy",
     "Attack",
     "Ball",
     "Batch",

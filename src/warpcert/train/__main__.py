@@ -2,24 +2,16 @@
 
 from __future__ import annotations
 
-import argparse
 import sys
 from collections.abc import Sequence
 from dataclasses import fields
-from typing import NoReturn
 
 import torch
 
+from warpcert.train.command import Parser, say
 from warpcert.train.job import run_job
 from warpcert.train.options import Options, Place, add_options
 from warpcert.train.report import entry_line, summary_lines
-
-
-class _Parser(argparse.ArgumentParser):
-    """Says what is wrong in one line."""
-
-    def error(self, message: str) -> NoReturn:
-        self.exit(2, f"{self.prog}: {message} (see --help)\n")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -30,16 +22,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         options = Options(**{option.name: chosen[option.name] for option in fields(Options)})
         place = Place(**{option.name: chosen[option.name] for option in fields(Place)})
-        summary = run_job(options, place, lambda entry: _say(entry_line(entry)))
+        summary = run_job(options, place, lambda entry: say(entry_line(entry)))
     except (ValueError, ArithmeticError) as error:
-        parser.error(" ".join(str(error).split()))
+        parser.error(str(error))
     except OSError as error:
         parser.error(f"cannot write to {place.out} ({error.strerror}): make room, then go on")
     if summary is None:
-        _say("time is up: the same command goes on")
+        say("time is up: the same command goes on")
         return 0
     for line in summary_lines(summary):
-        _say(line)
+        say(line)
     return 0
 
 
@@ -49,15 +41,10 @@ def read_options(words: Sequence[str]) -> Options:
     return Options(**{option.name: chosen[option.name] for option in fields(Options)})
 
 
-def _parser() -> _Parser:
-    parser = _Parser("python -m warpcert.train", description=main.__doc__)
+def _parser() -> Parser:
+    parser = Parser("python -m warpcert.train", description=main.__doc__)
     add_options(parser)
     return parser
-
-
-def _say(line: str) -> None:
-    sys.stdout.write(line + "\n")
-    sys.stdout.flush()
 
 
 if __name__ == "__main__":

@@ -2,31 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import torch
 from torch import nn
 
+from warpcert.data import Counts
 from warpcert.train.deck import Deck
 from warpcert.train.loss import robust_loss
 from warpcert.train.surroundings import Surroundings
 
 
-@dataclass(frozen=True)
-class Accuracy:
-    """How many images are certified (and right), how many right, and how many there are."""
-
-    certified: int
-    correct: int
-    all: int
-
-    def __str__(self) -> str:
-        return f"{self.certified} / {self.correct} / {self.all}"
-
-
 def measure_accuracy(
     module: nn.Sequential, deck: Deck, surroundings: Surroundings, batch: int = 1000
-) -> Accuracy:
+) -> Counts:
     """Right and interval-certified images of a deck, in the type of the module's weights.
 
     Bounds are not widened by their rounding: this measures a network, it is no verdict.
@@ -46,4 +33,4 @@ def measure_accuracy(
             correct += loss.correct.sum()
             certified += (loss.correct & loss.certified).sum()
     module.train(was_training)
-    return Accuracy(int(certified), int(correct), len(deck))
+    return Counts(int(certified), int(correct), len(deck))

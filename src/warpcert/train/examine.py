@@ -7,8 +7,8 @@ import torch
 from warpcert.bound import IntervalPropagation, margin_rows
 from warpcert.core.box import Box
 from warpcert.core.memory import chunk_size
+from warpcert.data import Counts
 from warpcert.net import Network
-from warpcert.train.accuracy import Accuracy
 from warpcert.train.deck import Deck
 from warpcert.train.surroundings import Surroundings
 
@@ -17,7 +17,7 @@ _NEURON_BYTES = 320  # float64, with the patches of convolutions and what else l
 
 def examine(
     network: Network, deck: Deck, surroundings: Surroundings, batch: int | None = None
-) -> Accuracy:
+) -> Counts:
     """Right images of a deck, and those that interval propagation proves, both in float64.
 
     Unlike `measure_accuracy` this is a proof for every image counted: bounds are widened by their
@@ -36,4 +36,4 @@ def examine(
             rows = margin_rows(right.labels, network.classes)
             margins = IntervalPropagation()(network, box, rows).margins
             certified += int((margins > 0).all(1).sum())
-    return Accuracy(certified, correct, len(deck))
+    return Counts(certified, correct, len(deck))

@@ -13,26 +13,19 @@ import math
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NoReturn
 
 from warpcert.data import ZOO
 from warpcert.train.campaign import Campaign
+from warpcert.train.command import Parser, say
 from warpcert.train.plan import Entry, read_plan
 from warpcert.train.publish import publish
 from warpcert.train.report import counts_text
 from warpcert.train.table import write_table
 
 
-class _Parser(argparse.ArgumentParser):
-    """Says what is wrong in one line."""
-
-    def error(self, message: str) -> NoReturn:
-        self.exit(2, f"{self.prog}: {message} (see --help)\n")
-
-
 def main(arguments: Sequence[str] | None = None) -> int:
     """Train the networks of a plan, list what is there, publish what is finished."""
-    parser = _Parser("python -m warpcert.train.zoo", description=main.__doc__)
+    parser = Parser("python -m warpcert.train.zoo", description=main.__doc__)
     works = parser.add_subparsers(dest="work", metavar="WORK", required=True)
     for name, words in WORKS.items():
         work = works.add_parser(name, help=words)
@@ -47,7 +40,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         {"train": _train, "rows": _rows, "publish": _publish, "table": _table}[chosen.work](chosen)
     except (ValueError, OSError) as error:
-        parser.error(" ".join(str(error).split()))
+        parser.error(str(error))
     return 0
 
 
@@ -79,23 +72,23 @@ def _train(chosen: argparse.Namespace) -> None:
         if getattr(chosen, flag):
             more += [f"--{flag}", getattr(chosen, flag)]
     campaign = _campaign(chosen, more)
-    campaign.run(chosen.parallel, chosen.stop_after, _say)
+    campaign.run(chosen.parallel, chosen.stop_after, say)
     for row in campaign.rows():
         if "test" in row:
             counts = counts_text(row["test"])
-            _say(f"{row['name']}: {row['threat']}: certified / correct / all {counts}")
+            say(f"{row['name']}: {row['threat']}: certified / correct / all {counts}")
         else:
-            _say(f"{row['name']}: {row['state']}")
+            say(f"{row['name']}: {row['state']}")
 
 
 def _rows(chosen: argparse.Namespace) -> None:
     for row in _campaign(chosen).rows():
-        _say(json.dumps(row, allow_nan=False))
+        say(json.dumps(row, allow_nan=False))
 
 
 def _publish(chosen: argparse.Namespace) -> None:
     for line in publish(_campaign(chosen)):
-        _say(line)
+        say(line)
 
 
 def _table(chosen: argparse.Namespace) -> None:
@@ -112,11 +105,6 @@ def _select(entries: list[Entry], only: str | None) -> list[Entry]:
             names = ", ".join(entry.name for entry in entries)
             raise ValueError(f"--only {pattern}: the plan has {names}")
     return [e for e in entries if any(Path(e.name).match(pattern) for pattern in patterns)]
-
-
-def _say(line: str) -> None:
-    sys.stdout.write(line + "\n")
-    sys.stdout.flush()
 
 
 if __name__ == "__main__":
