@@ -4,27 +4,18 @@ from __future__ import annotations
 
 import math
 import multiprocessing
-import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import torch
+
+from warpcert.experiments.measure.stopwatch import time_runs
 
 
 def seconds(work: Callable[[], object], device: str, at_least: float = 0.5) -> float:
     """The fastest of several runs, after one to warm up; of a single one if that takes long."""
-    best, spent = math.inf, 0.0
-    work()
-    while best == math.inf or spent < at_least:
-        start = time.perf_counter()
-        work()
-        if device != "cpu":
-            torch.cuda.synchronize()
-        best = min(best, time.perf_counter() - start)
-        spent += best
-    return best
+    return min(time_runs(work, device, at_least=at_least))
 
 
 def peak(work: Callable[..., object], arguments: Sequence[Any], small: Sequence[Any]) -> float:

@@ -16,9 +16,9 @@ from typing import Any
 
 from matplotlib.figure import Figure
 
-from warpcert.cli.picture import house_style
 from warpcert.cli.refusal import Refusal
 from warpcert.cli.save import check_target, save_figure
+from warpcert.run.report.style import house_style
 
 MARKS = {"ConvSmall": "o", "ConvMed": "D", "ConvBig": "s", "ResNet": "P", "Cnn7": "^"}
 COLOURS = {

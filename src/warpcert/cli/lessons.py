@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from matplotlib.figure import Figure
 
-from warpcert.cli.picture import house_style
+from warpcert.run.report.style import house_style
 
 if TYPE_CHECKING:
     from warpcert.train import Entry

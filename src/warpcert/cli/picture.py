@@ -5,9 +5,7 @@ Panels are placed by hand, in inches, so that a small image's pixels are squares
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -97,18 +95,6 @@ def write_mathematically(threat: Threat) -> str:
     return rf"$T_{{{norm}}}$, $\delta = {threat.delta:g}$, $\gamma = {gamma}${border}"
 
 
-@contextmanager
-def house_style() -> Iterator[None]:
-    """Matplotlib's defaults, whatever the user's own settings are, and no complaints."""
-    import matplotlib
-
-    with matplotlib.rc_context(), warnings.catch_warnings():
-        matplotlib.rcdefaults()
-        matplotlib.rcParams["svg.hashsalt"] = "warpcert"  # its names are the same every time
-        warnings.simplefilter("ignore")  # such as a file's name in letters that the font lacks
-        yield
-
-
 def _pixels(images: Tensor) -> list[Any]:
     """Images (B, C, H, W) as matplotlib takes them: (H, W) or (H, W, 3) each."""
     last = images.cpu().movedim(1, -1)
@@ -123,6 +109,8 @@ def _widths(box: Interval) -> list[Any]:
 def _draw(columns: Sequence[Column], labels: Sequence[str], title: str) -> Figure:
     """Draw columns side by side, with one scale for all widths and a colour bar beside them."""
     from matplotlib.figure import Figure
+
+    from warpcert.run.report.style import house_style
 
     across, down = _panel(*columns[0].arrays[0].shape[:2])
     right = LEFT + len(columns) * (across + GAP) - GAP

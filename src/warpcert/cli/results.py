@@ -112,8 +112,8 @@ def _write(findings: Findings, form: ReportFormat, data: Path | None) -> str:
 
 
 def _draw(findings: Findings, out: Path) -> None:
-    from warpcert.cli.picture import house_style
     from warpcert.run.report import draw_findings
+    from warpcert.run.report.style import house_style
 
     with house_style():
         figure = draw_findings(findings)

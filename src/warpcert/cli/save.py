@@ -9,7 +9,6 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-from warpcert.cli.picture import house_style
 from warpcert.cli.refusal import Refusal
 
 if TYPE_CHECKING:
@@ -41,6 +40,8 @@ def check_target(path: Path, source: str = "") -> None:
 
 def save_figure(figure: Figure, path: Path) -> None:
     """Draw a figure into a file."""
+    from warpcert.run.report.style import house_style
+
     suffix = path.suffix.lower()
     with whole_file(path) as stream, house_style():
         figure.savefig(stream, format=suffix[1:], **KINDS[suffix])

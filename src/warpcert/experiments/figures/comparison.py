@@ -1,0 +1,98 @@
+"""`draw_comparison`: one image for each delta, bent with more and more smoothness."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from matplotlib.figure import Figure
+from torch import Tensor
+
+from warpcert.core import Status
+from warpcert.experiments.figures.bent import Bent
+from warpcert.experiments.figures.panels import DPI, place, show_field, show_image
+from warpcert.flow import warp
+from warpcert.run.report.style import house_style
+from warpcert.run.report.words import DASH, write_number
+
+# Inches: a panel's side, the room between panels, between cells and below them, and the headings.
+SIDE, GAP, APART, BELOW, LEFT, TOP, EDGE = 0.7, 0.03, 0.12, 0.25, 0.3, 0.26, 0.06
+
+WORDS = {
+    Status.CERTIFIED: "certified",
+    Status.FALSIFIED: "adversarial",
+    Status.UNKNOWN: "undecided",
+    Status.MISCLASSIFIED: "misclassified",
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Cell:
+    """What is known of an image under one threat, and a field of it to be shown, if there is one.
+
+    A falsified image shows the field that changes its label, the others the worst that was found.
+    """
+
+    status: Status
+    bent: Bent | None
+
+
+@dataclass(frozen=True, eq=False)
+class Shown:
+    """An image (C, H, W) of a label, bent by at most delta; one cell for each gamma."""
+
+    delta: float
+    image: Tensor
+    label: int
+    cells: Mapping[float, Cell]
+
+
+def draw_comparison(rows: Sequence[Shown], gammas: Sequence[float]) -> Figure:
+    """Draw a row for each image: as it is, and for each gamma the bent image and its field.
+
+    Below each cell stand the label that the network sees and what is known of the image under all
+    fields of that threat. A cell that is missing stays empty.
+    """
+    wide, high = 2 * SIDE + GAP + APART, SIDE + BELOW
+    width = LEFT + SIDE + APART + len(gammas) * wide - APART + EDGE
+    height = TOP + len(rows) * high
+    with house_style():
+        figure = Figure((width, height), DPI)
+        _write(figure, LEFT + SIDE / 2, TOP - 0.2, "original", weight="bold")
+        for j, gamma in enumerate(gammas):
+            centre = LEFT + SIDE + APART + j * wide + SIDE + GAP / 2
+            _write(figure, centre, TOP - 0.2, f"γ = {write_number(gamma)}", weight="bold")
+        for i, shown in enumerate(rows):
+            y = TOP + i * high
+            first = place(figure, LEFT, y, SIDE, SIDE)
+            first.set_ylabel(f"δ = {write_number(shown.delta)}", size=9, weight="bold", labelpad=4)
+            show_image(first, shown.image)
+            _write(figure, LEFT + SIDE / 2, y + SIDE + 0.04, f"label {shown.label}")
+            for j, gamma in enumerate(gammas):
+                _draw_cell(figure, shown, gamma, LEFT + SIDE + APART + j * wide, y)
+    return figure
+
+
+def _draw_cell(figure: Figure, shown: Shown, gamma: float, x: float, y: float) -> None:
+    """The bent image, its field, and what is known."""
+    left, right = (place(figure, at, y, SIDE, SIDE) for at in (x, x + SIDE + GAP))
+    cell = shown.cells.get(gamma)
+    below = (x + SIDE + GAP / 2, y + SIDE + 0.04)
+    if cell is None:
+        _write(figure, *below, DASH)
+        return
+    if cell.bent is None:
+        show_image(left, shown.image)
+        seen = shown.label
+    else:
+        show_image(left, warp(shown.image[None].double(), cell.bent.field[None].double())[0])
+        show_field(right, cell.bent.field, shown.delta)
+        seen = cell.bent.seen
+    weight = "bold" if cell.status is Status.FALSIFIED else "normal"
+    _write(figure, *below, f"label {seen} ({WORDS[cell.status]})", weight=weight)
+
+
+def _write(figure: Figure, x: float, y: float, text: str, weight: str = "normal") -> None:
+    """A line centred at x whose top is y inches below the figure's."""
+    width, height = figure.get_size_inches()
+    figure.text(x / width, 1 - y / height, text, size=7.5, ha="center", va="top", weight=weight)
