@@ -12,6 +12,7 @@ from warpcert import experiments
 from warpcert.core.verdict import Status
 from warpcert.experiments import Plan, Selection, Workshop
 from warpcert.experiments.cells import Cell, count
+from warpcert.experiments.measured import FILE, read_measured
 from warpcert.experiments.plan import Aim, Published
 from warpcert.experiments.tables import Line, Table, tabulate, write_aim
 from warpcert.run import Row, Shard
@@ -95,3 +96,19 @@ AIM = Aim("auto", "milp", 20, 0.1)
 def test_cells_that_fall_short_are_named(cell: Cell, words: str) -> None:
     line = Line(math.inf, 0.5, 0.1, {"auto": cell}, {"milp": Published(80, 10)})
     assert words in write_aim(AIM, [Table("net", "Net", "", [line])])
+
+
+def test_measurements_are_made_once_for_each_device(tmp_path: Path) -> None:
+    plan, workshop = experiments.load("geometry"), Workshop(tmp_path)
+    told: list[str] = []
+    workshop.measure(plan, "cpu", quick=True, listener=told.append)
+    rows = list(read_measured(workshop.place(plan)))
+    assert len(rows) == len(told) == 12 and told[-1] == "12/12 measured"
+    path = workshop.place(plan) / FILE
+    path.write_bytes(path.read_bytes()[:-5])  # the power went out
+    workshop.measure(plan, "cpu", quick=True, listener=told.append)
+    assert told[12:] == ["1/1 measured"]
+    again = list(read_measured(workshop.place(plan)))
+    assert again[:-1] == rows[:-1] and again[-1].keys() == rows[-1].keys()
+    text = experiments.show(plan, workshop).text
+    assert "| 224 x 224 x 3 (enlarged photographs) | cpu |" in text and "| 236 |" in text

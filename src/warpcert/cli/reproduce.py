@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -112,6 +113,7 @@ def reproduce(
         if not shown:
             each = workers or (count_cores() if devices == ["cpu"] else 1)
             _run(plan, workshop, chosen, devices * each)
+            _measure(plan, workshop, devices[0], quick=quick)
         _show(plan, workshop)
         if pack is not None:
             experiments.pack(plan, workshop, experiments.Workshop(pack))
@@ -152,6 +154,17 @@ def _run(plan: Plan, workshop: Workshop, chosen: Selection, devices: Sequence[st
             workshop.run(plan, chosen, devices, go)
     except OSError as error:
         raise Refusal(f"{workshop.folder} cannot be written ({error.strerror})") from None
+
+
+def _measure(plan: Plan, workshop: Workshop, device: str, *, quick: bool) -> None:
+    if not plan.measure:
+        return
+
+    def tell(line: str) -> None:
+        print(f"warpcert: {plan.name}: {line}", file=sys.stderr, flush=True)
+
+    with refusing():
+        workshop.measure(plan, device, quick=quick, listener=tell)
 
 
 def _show(plan: Plan, workshop: Workshop) -> None:

@@ -7,17 +7,22 @@ from dataclasses import replace
 from pathlib import Path
 
 from warpcert.core.durable import write_whole
+from warpcert.experiments.measured import FILE
 from warpcert.experiments.plan import Plan
 from warpcert.experiments.work import Workshop
 from warpcert.run.results import PACKED, describe, task_path
 
 
 def pack(plan: Plan, workshop: Workshop, into: Workshop) -> int:
-    """Write the verdicts of a plan's runs, without their fields; how many.
+    """Write what was measured for a plan, and the verdicts of its runs without their fields.
 
-    The same rows give the same bytes.
+    Returns how many verdicts that are. The same rows give the same bytes.
     """
     total = 0
+    measured = workshop.place(plan) / FILE
+    if measured.exists():
+        into.place(plan).mkdir(parents=True, exist_ok=True)
+        write_whole(into.place(plan) / FILE, measured.read_bytes())
     for run in plan.runs:
         parts = workshop.parts(plan, run)
         rows = [replace(row, field=None) for row in workshop.rows(plan, run)]

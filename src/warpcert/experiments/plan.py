@@ -50,7 +50,8 @@ class Plan:
 
     ``paper`` says which part of the paper it stands beside, or is empty. ``published`` is by the
     network's name, the engine, the norm, delta and gamma. ``rows_of`` names the plan whose rows it
-    shows where it has none of its own. ``quick`` is the part that takes minutes without a GPU.
+    shows where it has none of its own. ``measure`` names what is measured besides verdicts, and
+    ``options`` are for the view. ``quick`` is the part that takes minutes without a GPU.
     """
 
     name: str
@@ -63,6 +64,7 @@ class Plan:
     quick: Selection = ALL
     columns: tuple[str, ...] = ()
     aim: Aim | None = None
+    measure: str = ""
     options: Mapping[str, Any] = field(default_factory=dict)
     published: Mapping[tuple[str, str, float, float, float], Published] = field(
         default_factory=dict
@@ -98,6 +100,7 @@ def load(name: str) -> Plan:
         _selection(value.get("quick", {})),
         tuple(value.get("columns", ())),
         Aim(**value["aim"]) if "aim" in value else None,
+        value.get("measure", ""),
         value.get("options", {}),
         dict(_published(value.get("published", []))),
     )

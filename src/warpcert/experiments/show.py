@@ -2,13 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, final
 
+from warpcert.experiments.figures import (
+    Bars,
+    Tally,
+    draw_decided,
+    draw_relaxations,
+    draw_smoothness,
+)
+from warpcert.experiments.pictures import (
+    picture_comparison,
+    picture_introduction,
+    picture_overview,
+)
 from warpcert.experiments.plan import Plan
-from warpcert.experiments.tables import write_rates
+from warpcert.experiments.tables import Line, Table, tabulate, write_rates
+from warpcert.experiments.values import write_accuracy, write_coverage, write_geometry
 from warpcert.experiments.work import Workshop
+from warpcert.run.report.words import write_number
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -23,13 +37,87 @@ class Shown:
     figures: Mapping[str, Figure] = field(default_factory=dict)
 
 
-def _rates(plan: Plan, workshop: Workshop) -> Shown:
-    return Shown(write_rates(plan, workshop))
-
-
-VIEWS: dict[str, Callable[[Plan, Workshop], Shown]] = {"rates": _rates}
-
-
 def show(plan: Plan, workshop: Workshop) -> Shown:
     """What a plan has to show."""
     return VIEWS[plan.view](plan, workshop)
+
+
+def _rates(plan: Plan, workshop: Workshop) -> Shown:
+    """The tables alone."""
+    return Shown(write_rates(plan, workshop))
+
+
+def _delta(plan: Plan, workshop: Workshop) -> Shown:
+    """The tables, and for every network the shares of its images over delta."""
+    networks = {
+        table.shown: [_tally(line, line.delta) for line in table.lines]
+        for table in _begun(plan, workshop)
+    }
+    figures = {plan.name: draw_decided(networks)} if networks else {}
+    return Shown(write_rates(plan, workshop), figures)
+
+
+def _gamma(plan: Plan, workshop: Workshop) -> Shown:
+    """The tables, and for every network a curve over gamma for each delta."""
+    figures = {}
+    for table in _begun(plan, workshop):
+        curves: dict[float, list[Tally]] = {}
+        for line in table.lines:
+            curves.setdefault(line.delta, []).append(_tally(line, line.gamma))
+        figures[f"{plan.name}-{table.network}"] = draw_smoothness(curves, title=table.shown)
+    return Shown(write_rates(plan, workshop), figures)
+
+
+def _relaxations(plan: Plan, workshop: Workshop) -> Shown:
+    """The tables, and for every network the rates of its engines beside each other."""
+    panels = [_bars(table, plan) for table in _begun(plan, workshop)]
+    figures = {plan.name: draw_relaxations(panels)} if panels else {}
+    return Shown(write_rates(plan, workshop), figures)
+
+
+def _comparison(plan: Plan, workshop: Workshop) -> Shown:
+    """The table, and the images with their fields."""
+    return Shown(write_rates(plan, workshop), picture_comparison(plan, workshop))
+
+
+VIEWS: dict[str, Callable[[Plan, Workshop], Shown]] = {
+    "rates": _rates,
+    "delta": _delta,
+    "gamma": _gamma,
+    "relaxations": _relaxations,
+    "accuracy": lambda plan, workshop: Shown(write_accuracy(plan, workshop)),
+    "coverage": lambda plan, workshop: Shown(write_coverage(plan, workshop)),
+    "geometry": lambda plan, workshop: Shown(write_geometry(plan, workshop)),
+    "introduction": lambda plan, workshop: Shown("", picture_introduction(plan, workshop)),
+    "overview": lambda plan, workshop: Shown("", picture_overview(plan, workshop)),
+    "comparison": _comparison,
+}
+
+
+def _begun(plan: Plan, workshop: Workshop) -> list[Table]:
+    """The networks of which there are rows."""
+    return [table for table in tabulate(plan, workshop) if any(line.cells for line in table.lines)]
+
+
+def _tally(line: Line, at: float) -> Tally:
+    cell = line.cell("auto")
+    return Tally(at, cell.certified, cell.falsified, cell.undecided)
+
+
+def _bars(table: Table, plan: Plan) -> Bars:
+    lines = [line for line in table.lines if line.cells]
+    engines = {run.engine.name: run.engine.shown for run in reversed(plan.rows.runs)}
+    return Bars(
+        table.shown,
+        "certified (% of correct)",
+        [_setting(line, lines) for line in lines],
+        {shown: [line.cell(name).rate for line in lines] for name, shown in engines.items()},
+    )
+
+
+def _setting(line: Line, lines: Sequence[Line]) -> str:
+    """What tells a line from the others."""
+    parts = [f"δ {write_number(line.delta)}"]
+    if len({other.gamma for other in lines}) > 1:
+        parts.append(f"γ {write_number(line.gamma)}")
+    return "\n".join(parts)

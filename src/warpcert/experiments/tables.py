@@ -92,15 +92,21 @@ def write_rates(plan: Plan, workshop: Workshop) -> str:
     source = plan.rows
     shown = {run.engine.name: run.engine.shown for run in source.runs}
     parts: list[str] = []
-    for table in tabulate(plan, workshop):
+    tables = tabulate(plan, workshop)
+    for table in tables:
+        lines = [line for line in table.lines if line.cells]
+        if not lines:
+            continue
         like = f" (the paper's {table.like})" if table.like else ""
         parts.append(f"**{table.shown}**, `{table.network}`{like}")
-        parts.append(write_columns(_columns(plan.columns, table.lines, shown)))
-        parts.append(_write_devices(table.lines, shown))
-    parts = [part for part in parts if part]
+        parts.append(write_columns(_columns(plan.columns, lines, shown)))
+        parts.append(_write_devices(lines, shown))
     if plan.aim is not None:
-        parts.append(write_aim(plan.aim, tabulate(plan, workshop)))
-    return "\n\n".join(parts)
+        parts.append(write_aim(plan.aim, tables))
+    asked = sum(len(table.lines) for table in tables)
+    begun = sum(bool(line.cells) for table in tables for line in table.lines)
+    parts.append(f"Lines that have rows: {begun} of {asked}." if begun < asked else "")
+    return "\n\n".join(part for part in parts if part)
 
 
 def _write_devices(lines: Sequence[Line], shown: Mapping[str, str]) -> str:

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import final
 
+from warpcert.experiments.measure import Accuracy
+from warpcert.experiments.measured import MEASUREMENTS, QUICK, measure
 from warpcert.experiments.plan import Plan
 from warpcert.experiments.run import Run
 from warpcert.experiments.selection import ALL, Selection
@@ -34,18 +36,33 @@ class Workshop:
         devices: Sequence[str] = ("cpu",),
         go: Go | None = None,
     ) -> None:
-        """Make the verdicts that are selected and not there yet; ``go`` shows how it goes on."""
-        self.place(plan).mkdir(parents=True, exist_ok=True)
+        """Make what is selected and not there yet; ``go`` shows how verdicts come."""
+        self.folder.mkdir(parents=True, exist_ok=True)
         for run in filter(selection.takes, plan.runs):
             gallery = run.gallery(self.root)
             task = run.task(gallery)
             items = selection.select(task.items)
             if items:
+                self.place(plan).mkdir(exist_ok=True)
                 path = run.path(self.place(plan), selection.shard)
                 (go or _go)(run, Runner(task, gallery, run.decider(task, devices)), path, items)
 
+    def measure(
+        self, plan: Plan, device: str, *, quick: bool, listener: Callable[[str], None]
+    ) -> None:
+        """Measure what a plan asks for besides verdicts, where that is not there yet."""
+        if quick:
+            measurement = QUICK[plan.measure]()
+        elif plan.measure == "accuracy":
+            measurement = Accuracy(root=self.root)
+        else:
+            measurement = MEASUREMENTS[plan.measure]()
+        measure(measurement, self.place(plan), device, listener)
+
     def has(self, plan: Plan) -> bool:
-        """Whether there are rows of a plan."""
+        """Whether there is something to show of a plan."""
+        if not plan.rows.runs and not plan.measure:
+            return True  # computed as it is drawn
         return self.place(plan).is_dir() and any(self.place(plan).glob("*.jsonl*"))
 
     def rows(self, plan: Plan, run: Run) -> list[Row]:
