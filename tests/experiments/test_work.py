@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -12,7 +13,8 @@ from warpcert import experiments
 from warpcert.core.verdict import Status
 from warpcert.experiments import Plan, Selection, Workshop
 from warpcert.experiments.cells import Cell, count
-from warpcert.experiments.measured import FILE, read_measured
+from warpcert.experiments.measure import GeometryTimes, Measurement
+from warpcert.experiments.measured import FILE, measure, read_measured
 from warpcert.experiments.plan import Aim, Published
 from warpcert.experiments.tables import Line, Table, tabulate, write_aim
 from warpcert.run import Row, Shard
@@ -98,17 +100,32 @@ def test_cells_that_fall_short_are_named(cell: Cell, words: str) -> None:
     assert words in write_aim(AIM, [Table("net", "Net", "", [line])])
 
 
-def test_measurements_are_made_once_for_each_device(tmp_path: Path) -> None:
-    plan, workshop = experiments.load("geometry"), Workshop(tmp_path)
+class Squares(Measurement):
+    """Something that is measured at once."""
+
+    def cases(self) -> list[dict[str, Any]]:
+        return [{"measure": "squares", "of": k} for k in range(4)]
+
+    def __call__(self, case: dict[str, Any], device: str) -> dict[str, Any]:
+        return {"square": case["of"] ** 2}
+
+
+def test_measurements_are_made_once(tmp_path: Path) -> None:
     told: list[str] = []
-    workshop.measure(plan, "cpu", quick=True, listener=told.append)
-    rows = list(read_measured(workshop.place(plan)))
-    assert len(rows) == len(told) == 12 and told[-1] == "12/12 measured"
-    path = workshop.place(plan) / FILE
+    measure(Squares(), tmp_path, "cpu", told.append)
+    rows = list(read_measured(tmp_path))
+    assert [row["square"] for row in rows] == [0, 1, 4, 9] and told[-1] == "4/4 measured"
+    assert all(row["device"] == "cpu" for row in rows)
+    path = tmp_path / FILE
     path.write_bytes(path.read_bytes()[:-5])  # the power went out
-    workshop.measure(plan, "cpu", quick=True, listener=told.append)
-    assert told[12:] == ["1/1 measured"]
-    again = list(read_measured(workshop.place(plan)))
-    assert again[:-1] == rows[:-1] and again[-1].keys() == rows[-1].keys()
+    measure(Squares(), tmp_path, "cpu", told.append)
+    assert told[4:] == ["1/1 measured"] and list(read_measured(tmp_path)) == rows
+
+
+def test_times_stand_beside_the_published_ones(tmp_path: Path) -> None:
+    plan, workshop = experiments.load("geometry"), Workshop(tmp_path)
+    times = GeometryTimes(norms=(), plane_norms=(math.inf,), side=40, runs=1)
+    measure(times, workshop.place(plan), "cpu", lambda _: None)
+    taken = next(read_measured(workshop.place(plan)))["seconds"]
     text = experiments.show(plan, workshop).text
-    assert "| 224 x 224 x 3 (enlarged photographs) | cpu |" in text and "| 236 |" in text
+    assert f"| MNIST | cpu | {taken:.3g} | 1.63 | {1.63 / taken:.0f} |" in text
