@@ -54,7 +54,11 @@ def test_the_wheel_holds_the_package_and_nothing_else(wheel: Path) -> None:
     assert {name.split("/")[0] for name in names} == {"warpcert", "warpcert-0.1.0.dist-info"}
     assert "warpcert-0.1.0.dist-info/licenses/LICENSE" in names
     assert "warpcert/py.typed" in names
-    sources = (path.relative_to(ROOT / "src") for path in (ROOT / "src").rglob("*.py"))
+    sources = (
+        path.relative_to(ROOT / "src")
+        for end in ("py", "toml", "md")
+        for path in (ROOT / "src").rglob(f"*.{end}")
+    )
     assert {path.as_posix() for path in sources} <= set(names)
 
 
