@@ -11,7 +11,15 @@ import torch
 
 import warpcert as wc
 from warpcert.data import ZOO
-from warpcert.experiments.measure import Accuracy, Coverage, GeometryTimes, Measurement, coverage
+from warpcert.experiments.measure import (
+    Accuracy,
+    Coverage,
+    GeometryTimes,
+    Measurement,
+    accuracy,
+    coverage,
+    geometry,
+)
 from warpcert.experiments.measure.pictures import load_image
 from warpcert.experiments.measure.stopwatch import time_runs
 
@@ -32,7 +40,8 @@ def test_quick_coverage_is_part_of_the_full_one() -> None:
     assert {case["side"] for case in full} == {None, 224}
 
 
-def test_accuracy_is_what_the_zoo_says() -> None:
+def test_accuracy_is_what_the_zoo_says(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(accuracy, "chunk_size", lambda *_: 30)  # the last part is a smaller one
     names = ("mnist-convsmall-ibp", "cifar10-convsmall-ibp")
     measurement = Accuracy(names)
     for case in measurement.cases():
@@ -49,7 +58,7 @@ def test_ten_thousand_uniform_fields_cover_the_bounds() -> None:
     measurement = Coverage(count=1, enlarged=0)
     shares = [measurement(case, "cpu")["share"] for case in measurement.cases()]
     assert len(shares) == 2
-    assert all(0.98 <= share <= 1 for share in shares)
+    assert all(0.985 <= share <= 1 for share in shares)
 
 
 def test_coverage_of_known_images() -> None:
@@ -82,6 +91,11 @@ def test_geometry_times() -> None:
         for images, side in (("mnist:0", None), ("cifar10:0", None), ("cifar10:0", 40))
         for what in ("intervals", "planes")
     ]
+    digit, threat = load_image("mnist:0"), wc.Threat()
+    assert isinstance(geometry.WORK["intervals"](digit, threat), wc.Interval)
+    planes = geometry.WORK["planes"](digit, threat)
+    assert isinstance(planes, tuple)
+    assert [plane.shape for plane in planes] == [(1, 1, 28, 28, 3)] * 2
     rows = [measurement(case, "cpu") for case in cases]
     assert all(0 < row["fastest"] <= row["seconds"] <= row["slowest"] for row in rows)
     assert [row["shape"] for row in rows[::2]] == [[1, 28, 28], [3, 32, 32], [3, 40, 40]]
