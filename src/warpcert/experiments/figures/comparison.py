@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from matplotlib.figure import Figure
 from torch import Tensor
 
-from warpcert.core import Status
+from warpcert.core import Status, Unsound
 from warpcert.experiments.figures.bent import Bent
 from warpcert.experiments.figures.panels import DPI, place, show_field, show_image
 from warpcert.flow import warp
@@ -36,6 +36,11 @@ class Cell:
     status: Status
     bent: Bent | None
 
+    def __post_init__(self) -> None:
+        """Refuse what cannot be shown."""
+        if self.status is Status.FALSIFIED and self.bent is None:
+            raise ValueError("an adversarial image is shown by the field that makes it one")
+
 
 @dataclass(frozen=True, eq=False)
 class Shown:
@@ -45,6 +50,16 @@ class Shown:
     image: Tensor
     label: int
     cells: Mapping[float, Cell]
+
+    def __post_init__(self) -> None:
+        """Refuse a certificate that its own picture refutes."""
+        for gamma, cell in self.cells.items():
+            changed = cell.bent is not None and cell.bent.seen != self.label
+            if changed and cell.status is Status.CERTIFIED:
+                raise Unsound(
+                    f"an image of label {self.label} is certified at delta {self.delta:g}, gamma "
+                    f"{gamma:g}, and a field changes its label"
+                )
 
 
 def draw_comparison(rows: Sequence[Shown], gammas: Sequence[float]) -> Figure:

@@ -17,6 +17,7 @@ from warpcert.run.report.words import write_number
 
 SIZE = (3.6, 2.5)  # inches
 DASHES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)))
+DIGITS = 6  # of a tick, which is 0.3, and not the sum of 0.1 and 0.2
 FREE = 0.2  # how far right of the last finite gamma inf is put, in widths of the finite part
 
 
@@ -62,23 +63,24 @@ def _draw_curve(
     finite = sum(t.at < math.inf for t in points)
     colour = COLOURS[k % len(COLOURS)]
     look: dict[str, Any] = {"color": colour, "marker": MARKS[k % len(MARKS)], "ms": 4}
-    axes.errorbar(
-        x, certified, yerr=[[0.0] * len(x), undecided], fmt="none", ecolor=colour, elinewidth=0.8,
-        capsize=2, clip_on=False,
-    )  # fmt: skip
     axes.plot(
         x[:finite], certified[:finite], ls=DASHES[k % len(DASHES)], lw=1.3, label=label,
         clip_on=False, **look,
     )  # fmt: skip
     axes.plot(x[finite:], certified[finite:], ls="none", clip_on=False, **look)
+    axes.errorbar(
+        x, certified, yerr=[[0.0] * len(x), undecided], fmt="none", ecolor=colour, elinewidth=0.6,
+        capsize=1.8, clip_on=False, zorder=1.5,
+    )  # fmt: skip
 
 
 def _mark_axis(axes: Axes, low: float, high: float, free: float, broken: bool) -> None:
     """Ticks, and the place where the axis jumps to infinity."""
     margin = 0.04 * (free - low)
     axes.set_xlim(low - margin, (free if broken else high) + margin)
-    inner = [t for t in axes.get_xticks() if low <= t <= high]
-    names = [write_number(round(t, 12)) for t in inner]
+    ticks = [round(float(tick), DIGITS) for tick in axes.get_xticks()]
+    inner = [tick for tick in ticks if low <= tick <= high]
+    names = [write_number(tick) for tick in inner]
     axes.set_xticks([*inner, free] if broken else inner, [*names, "∞"] if broken else names)
     if broken:
         middle, step = (high + free) / 2, 0.012 * (free - low)

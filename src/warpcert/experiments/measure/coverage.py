@@ -29,7 +29,7 @@ class Covered:
 
     @property
     def share(self) -> float:
-        """The part that was reached; all of it, where nothing can change."""
+        """The part that was reached; 1 for bounds that have no width at all."""
         return self.reached / self.possible if self.possible > 0 else 1.0
 
 

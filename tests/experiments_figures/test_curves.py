@@ -1,0 +1,81 @@
+"""Curves and bars have the heights of their counts, and can be read."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from tests.experiments_figures.layout import assert_readable, texts
+from warpcert.experiments.figures import (
+    Bars,
+    Tally,
+    draw_decided,
+    draw_relaxations,
+    draw_smoothness,
+)
+
+TALLIES = [Tally(0.6, 0, 10, 0), Tally(0.2, 10, 0, 0), Tally(0.4, 4, 1, 5)]
+
+
+def test_decided() -> None:
+    names = ["mnist-convsmall-spatial", "b", "c", "cifar10-convbig-spatial"]
+    figure = draw_decided(dict.fromkeys(names, TALLIES))
+    assert_readable(figure)
+    assert [a.get_title("left") for a in figure.axes[:4]] == [f"{n} (n = 10)" for n in names]
+    certified, standing = figure.axes[0].lines
+    assert np.asarray(certified.get_xydata()).tolist() == [[0.2, 1], [0.4, 0.4], [0.6, 0]]
+    assert np.asarray(standing.get_ydata()).tolist() == [1, 0.9, 0]
+    bands = figure.axes[0].collections
+    assert [band.get_hatch() is None for band in bands] == [True, False, True]
+    middle = bands[1].get_paths()[0].vertices
+    assert {(x, y) for x, y in np.asarray(middle).tolist() if x == 0.4} == {(0.4, 0.4), (0.4, 0.9)}
+    assert {"certified", "undecided", "attacked"} <= {*texts(figure)}
+
+
+def test_decided_without_images() -> None:
+    figure = draw_decided(
+        {"some": [*TALLIES, Tally(0.8, 0, 0, 0), Tally(0.7, 1, 0, 2)], "none": []}
+    )
+    assert [a.get_title("left") for a in figure.axes] == ["some (n = 3–10)", "none (no images)"]
+    with pytest.raises(ValueError, match="no network to draw"):
+        draw_decided({})
+
+
+def test_smoothness() -> None:
+    curve = [Tally(g, 8 - k, 1, 1 + k) for k, g in enumerate((0.0, 0.1, 0.3, math.inf))]
+    figure = draw_smoothness({0.3: curve, 0.5: curve[:3]}, title="mnist-convsmall-ibp")
+    assert_readable(figure)
+    (axes,) = figure.axes
+    finite, free = axes.lines[0], axes.lines[1]
+    assert np.asarray(finite.get_ydata()).tolist() == [0.8, 0.7, 0.6]
+    assert np.asarray(free.get_ydata()).tolist() == [0.5]
+    assert np.asarray(free.get_xdata())[0] > 0.3
+    ticks = [t.get_text() for t in axes.get_xticklabels()]
+    assert ticks[0] == "0" and ticks[-2:] == ["0.3", "∞"]
+    assert {"δ = 0.3", "δ = 0.5", "undecided"} <= {*texts(figure)}
+
+
+def test_smoothness_without_infinity() -> None:
+    curve = [Tally(g, 8, 1, 1) for g in (0.0, 0.1)]
+    figure = draw_smoothness({0.3: curve})
+    assert "∞" not in texts(figure)
+    with pytest.raises(ValueError, match="no finite gamma"):
+        draw_smoothness({0.3: [Tally(math.inf, 1, 1, 1)]})
+
+
+def test_relaxations() -> None:
+    rates = Bars("hull against planes", "certified (%)", ["δ=0.3", "δ=0.5"],
+                 {"planes": [90, 40], "hull": [95, 60]})  # fmt: skip
+    margins = Bars("hull against box", "mean margin", ["δ=0.3", "δ=0.5"],
+                   {"box": [-0.5, -1.25], "hull": [0.3, None]}, digits=2)  # fmt: skip
+    figure = draw_relaxations([rates, margins])
+    assert_readable(figure)
+    heights = [[p.get_height() for p in axes.patches] for axes in figure.axes]  # type: ignore[attr-defined]  # rectangles
+    assert heights == [[90, 40, 95, 60], [-0.5, -1.25, 0.3]]
+    assert {"90", "60", "-1.25", "0.30", "–"} <= {*texts(figure)}
+    with pytest.raises(ValueError, match="hull has 1 values for 2 settings"):
+        Bars("", "", ["a", "b"], {"hull": [1]})
+    with pytest.raises(ValueError, match="nothing to compare"):
+        draw_relaxations([])
