@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import math
+import shutil
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,11 +13,13 @@ import pytest
 
 from warpcert import experiments
 from warpcert.core.verdict import Status
+from warpcert.data import ZOO
 from warpcert.experiments import Plan, Selection, Workshop
 from warpcert.experiments.cells import Cell, count
 from warpcert.experiments.measure import GeometryTimes, Measurement
 from warpcert.experiments.measured import FILE, measure, read_measured
 from warpcert.experiments.plan import Aim, Published
+from warpcert.experiments.run import Specimen
 from warpcert.experiments.tables import Line, Table, tabulate, write_aim
 from warpcert.run import Row, Shard
 
@@ -129,3 +133,15 @@ def test_times_stand_beside_the_published_ones(tmp_path: Path) -> None:
     taken = next(read_measured(workshop.place(plan)))["seconds"]
     text = experiments.show(plan, workshop).text
     assert f"| MNIST | cpu | {taken:.3g} | 1.63 | {1.63 / taken:.0f} |" in text
+
+
+def test_networks_of_others_are_known_by_their_contents(tmp_path: Path) -> None:
+    path = tmp_path / "theirs.onnx"
+    shutil.copy(ZOO["mnist-convsmall-spatial"].path, path)
+    theirs = Specimen("theirs", "", "Theirs", hashlib.sha256(path.read_bytes()).hexdigest())
+    assert theirs.locate(tmp_path) == str(path)
+    with pytest.raises(ValueError, match="Theirs does not come with the package"):
+        theirs.locate(None)
+    path.write_bytes(path.read_bytes() + b" ")
+    with pytest.raises(ValueError, match="name that with --networks DIR"):
+        theirs.locate(tmp_path)

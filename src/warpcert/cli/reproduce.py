@@ -58,6 +58,9 @@ NetworkOption = Annotated[
 EngineOption = Annotated[
     list[str] | None, typer.Option("--engine", metavar="NAME", help="Only this; repeatable.")
 ]
+NetworksOption = Annotated[
+    Path | None, typer.Option("--networks", metavar="DIR", help="Folder with others' networks.")
+]
 PackOption = Annotated[
     Path | None, typer.Option("--pack", metavar="DIR", help="Keep the rows compressed there, too.")
 ]
@@ -79,6 +82,7 @@ def reproduce(
     device: DevicesOption = "cpu",
     workers: WorkersOption = None,
     data: DataOption = None,
+    networks: NetworksOption = None,
     pack: PackOption = None,
     page: PageOption = None,
 ) -> None:
@@ -99,7 +103,7 @@ def reproduce(
         raise Refusal(f"there are no rows in {out}: name their folder with --out")
     devices = find_devices(device)
     share = parse_shard(shard) if shard is not None else experiments.ALL.shard
-    workshop = experiments.Workshop(out, data)
+    workshop = experiments.Workshop(out, data, networks)
     for plan in plans:
         base = plan.quick if quick else experiments.ALL
         chosen = replace(

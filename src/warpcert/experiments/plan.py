@@ -118,7 +118,7 @@ def _runs(value: Mapping[str, Any]) -> list[Run]:
                     continue
                 found.append(
                     Run(
-                        Specimen(specimen["name"], specimen.get("like", ""), specimen["shown"]),
+                        _specimen(specimen),
                         Engine(**engine),
                         images,
                         _number(sweep.get("norm", "inf")),
@@ -128,6 +128,12 @@ def _runs(value: Mapping[str, Any]) -> list[Run]:
                     )
                 )
     return found
+
+
+def _specimen(value: Mapping[str, Any]) -> Specimen:
+    mean, std = (tuple(value[key]) if key in value else None for key in ("mean", "std"))
+    known = value["name"], value.get("like", ""), value["shown"], value.get("sha256", "")
+    return Specimen(*known, mean, std)
 
 
 def _selection(value: Mapping[str, Any]) -> Selection:

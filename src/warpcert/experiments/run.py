@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -21,11 +22,30 @@ from warpcert.verify import Relaxation
 @final
 @dataclass(frozen=True)
 class Specimen:
-    """A network of ours, the published one it is like, and what people call it."""
+    """A network of ours, the published one it is like, and what people call it.
+
+    One of others is known by the SHA-256 of its file, wherever that is; ``mean`` and ``std`` are
+    what its input is normalised with.
+    """
 
     name: str
     like: str
     shown: str
+    sha256: str = ""
+    mean: tuple[float, ...] | None = None
+    std: tuple[float, ...] | None = None
+
+    def locate(self, folder: Path | None) -> str:
+        """A name of the zoo, or the path of the file in a folder of others' networks."""
+        if not self.sha256:
+            return self.name
+        for path in sorted(folder.glob("*.onnx")) if folder is not None else ():
+            if hashlib.sha256(path.read_bytes()).hexdigest() == self.sha256:
+                return str(path)
+        raise ValueError(
+            f"{self.shown} does not come with the package: put its file (SHA-256 {self.sha256}) "
+            "into a folder, and name that with --networks DIR"
+        )
 
 
 @final
@@ -79,13 +99,15 @@ class Run:
         """Its images."""
         return Gallery.of(self.images, *load_images(self.images, root=root))
 
-    def task(self, gallery: Gallery) -> Task:
+    def task(self, gallery: Gallery, networks: Path | None = None) -> Task:
         """What is asked of these images."""
+        known = self.specimen
+        name = known.locate(networks)
         threats = [
             Threat(self.norm, delta, gamma) for delta in self.deltas for gamma in self.gammas
         ]
         return Task.of(
-            NetworkSource(self.network, hash_network(self.network)),
+            NetworkSource(name, hash_network(name), known.mean, known.std),
             gallery,
             threats,
             self.engine.method,
@@ -99,7 +121,8 @@ class Run:
 
         Where the time of an image is limited, each comes alone, so that its seconds are its own.
         """
-        network, most = load_network(self.network), None if task.timeout is None else 1
+        source, most = task.network, None if task.timeout is None else 1
+        network = load_network(source.name, mean=source.mean, std=source.std)
         if self.engine.programs:
             devices = ["cpu"] * len(devices)
         if list(devices) == ["cpu"]:

@@ -20,10 +20,14 @@ Go = Callable[[Run, Runner, Path, Sequence[Item]], None]
 @final
 @dataclass(frozen=True, eq=False)
 class Workshop:
-    """A folder with the rows of plans, one folder for each of these."""
+    """A folder with the rows of plans, one folder for each of these.
+
+    Whole data sets are in ``root``, the networks of others in ``networks``.
+    """
 
     folder: Path
     root: Path | None = None
+    networks: Path | None = None
 
     def place(self, plan: Plan) -> Path:
         """Where the rows of a plan are."""
@@ -40,7 +44,7 @@ class Workshop:
         self.folder.mkdir(parents=True, exist_ok=True)
         for run in filter(selection.takes, plan.runs):
             gallery = run.gallery(self.root)
-            task = run.task(gallery)
+            task = run.task(gallery, self.networks)
             items = selection.select(task.items)
             if items:
                 self.place(plan).mkdir(exist_ok=True)
