@@ -25,8 +25,8 @@ def test_all_are_listed(call: Call) -> None:
 
 
 def test_a_table_is_made_shown_and_kept(call: Call, files: Path) -> None:
-    answer = call(*FEW)
-    assert answer.code == 0 and len(read_results(ROWS).rows) == 2 * 18
+    answer = call(*FEW, "--delta", "0.5,2", "--gamma", "inf,0.1")
+    assert answer.code == 0 and len(read_results(ROWS).rows) == 2 * 2 * 2
     assert "## Networks trained against bending" in answer.out
     assert Path("reproduced/spatial.md").read_text("utf-8").strip() in answer.out
     before = ROWS.read_bytes()
@@ -47,6 +47,8 @@ def test_a_table_is_made_shown_and_kept(call: Call, files: Path) -> None:
         ("table9",): "there is nothing called 'table9' to reproduce: take table1, ",
         ("table1", "--network", "lenet"): "--network lenet: table1 has cifar10-convmed-ibp, ",
         ("table1", "--engine", "magic"): "--engine magic: table1 has auto, deeppoly, planes",
+        ("table1", "--delta", "0.35"): "--delta 0.35: table1 has 0.3, 0.4, 0.5",
+        ("table1", "--gamma", "smooth"): "--gamma must be numbers with commas, got 'smooth'",
         ("table1", "--show"): "there are no rows in reproduced: name their folder with --out",
         ("others",): "ERAN's MNIST ConvSmall, DiffAI does not come with the package: put its file",
         ("table1", "--shard", "3/2"): "--shard must be K/N with 1 <= K <= N, got '3/2'",

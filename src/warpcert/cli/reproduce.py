@@ -61,6 +61,12 @@ EngineOption = Annotated[
 NetworksOption = Annotated[
     Path | None, typer.Option("--networks", metavar="DIR", help="Folder with others' networks.")
 ]
+DeltaOption = Annotated[
+    str | None, typer.Option("--delta", metavar="PIXELS", help="Only these, as in 0.3,0.5.")
+]
+GammaOption = Annotated[
+    str | None, typer.Option("--gamma", metavar="PIXELS", help="Only these, as in inf,0.1.")
+]
 PackOption = Annotated[
     Path | None, typer.Option("--pack", metavar="DIR", help="Keep the rows compressed there, too.")
 ]
@@ -78,6 +84,8 @@ def reproduce(
     images: ImagesOption = None,
     network: NetworkOption = None,
     engine: EngineOption = None,
+    delta: DeltaOption = None,
+    gamma: GammaOption = None,
     shard: ShardOption = None,
     device: DevicesOption = "cpu",
     workers: WorkersOption = None,
@@ -111,6 +119,8 @@ def reproduce(
             images=images if images is not None else base.images,
             networks=tuple(network) if network else base.networks,
             engines=tuple(engine) if engine else base.engines,
+            deltas=_numbers("--delta", delta) or base.deltas,
+            gammas=_numbers("--gamma", gamma) or base.gammas,
             shard=share,
         )
         _check(plan, chosen)
@@ -139,13 +149,28 @@ def _list() -> None:
 
 def _check(plan: Plan, chosen: Selection) -> None:
     """Refuse names that a plan does not know."""
-    for option, asked, known in (
+    names: tuple[tuple[str, tuple[str, ...] | None, set[str]], ...] = (
         ("--network", chosen.networks, {run.network for run in plan.runs}),
         ("--engine", chosen.engines, {run.engine.name for run in plan.runs}),
-    ):
+        ("--delta", _words(chosen.deltas), {f"{d:g}" for run in plan.runs for d in run.deltas}),
+        ("--gamma", _words(chosen.gammas), {f"{g:g}" for run in plan.runs for g in run.gammas}),
+    )
+    for option, asked, known in names:
         for name in asked or ():
             if known and name not in known:
                 raise Refusal(f"{option} {name}: {plan.name} has {', '.join(sorted(known))}")
+
+
+def _words(numbers: tuple[float, ...] | None) -> tuple[str, ...] | None:
+    return None if numbers is None else tuple(f"{number:g}" for number in numbers)
+
+
+def _numbers(option: str, text: str | None) -> tuple[float, ...] | None:
+    """Numbers with commas between them."""
+    try:
+        return None if text is None else tuple(float(part) for part in text.split(","))
+    except ValueError:
+        raise Refusal(f"{option} must be numbers with commas, got {text!r}") from None
 
 
 def _run(plan: Plan, workshop: Workshop, chosen: Selection, devices: Sequence[str]) -> None:
