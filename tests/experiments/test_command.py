@@ -46,7 +46,7 @@ def test_a_table_is_made_shown_and_kept(call: Call, files: Path) -> None:
         (): "say what to reproduce ('warpcert reproduce --list' names it), or --quick",
         ("table9",): "there is nothing called 'table9' to reproduce: take table1, ",
         ("table1", "--network", "lenet"): "--network lenet: table1 has cifar10-convmed-ibp, ",
-        ("table1", "--engine", "magic"): "--engine magic: table1 has auto, deeppoly, planes",
+        ("table1", "--engine", "magic"): "--engine magic: table1 has auto, deeppoly, plain, planes",
         ("table1", "--delta", "0.35"): "--delta 0.35: table1 has 0.3, 0.4, 0.5",
         ("table1", "--gamma", "smooth"): "--gamma must be numbers with commas, got 'smooth'",
         ("table1", "--show"): "there are no rows in reproduced: name their folder with --out",
