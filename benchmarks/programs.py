@@ -161,24 +161,28 @@ def milp(run: Run) -> None:
 def krelu(run: Run) -> None:
     """Groups of ReLUs, for free and for smooth fields."""
     delta = run.options.group_delta
-    print(f"\nkrelu: {run.options.network}, Tinf, delta {delta:g}")
-    show("gain", "method", "gamma", "certified", "of", "s/image", "paper")
-    for gamma in (math.inf, run.options.gamma):
+    print(f"\nkrelu: {run.options.network}, Tinf, delta {delta:g}, "
+          f"{run.options.timeout:g} s for an image")  # fmt: skip
+    ways: tuple[tuple[str, str, dict[str, Any]], ...] = (
+        ("deeppoly", "planes", {"intersect": False}),
+        ("deeppoly", "hull", {}),
+        ("alpha", "hull", {}),
+        ("lp", "hull", {}),
+        ("krelu", "hull", {}),
+    )
+    for gamma in dict.fromkeys((math.inf, run.options.gamma)):
+        slow = gamma < math.inf and not run.options.published
+        found: dict[str, list[Row]] = defaultdict(list)
+        for k in run.correct:
+            for method, relaxation, more in ways[1:] if slow else ways:
+                row = run.verdict(k, delta, gamma, method, relaxation, **more)
+                found[method + (" as published" if more else "")].append(row)
+        show("gain", "method", "gamma", "certified", "of", "s/image", "paper")
         base = None
-        for method, relaxation, more in (
-            ("deeppoly", "planes", {"intersect": False}),
-            ("deeppoly", "hull", {}),
-            ("alpha", "hull", {}),
-            ("lp", "hull", {}),
-            ("krelu", "hull", {}),
-        ):
-            if relaxation == "planes" and gamma < math.inf and not run.options.published:
-                continue
-            rows = [run.verdict(k, delta, gamma, method, relaxation, **more) for k in run.correct]
+        for name, rows in found.items():
             certified, _, _, mean = summary(rows)
             base = certified if base is None else base
-            name = method + (" as published" if more else "")
-            paper = PAPER.get(gamma, "-") if method == "krelu" else "-"
+            paper = PAPER.get(gamma, "-") if name == "krelu" else "-"
             show(f"{certified - base:+d}", name, f"{gamma:g}", certified, len(rows), f"{mean:.2f}",
                  paper)  # fmt: skip
 
