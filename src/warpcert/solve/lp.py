@@ -52,7 +52,7 @@ def minimise_rows(
 def asker(program: Program, engine: Engine | None, cancelled: Cancelled) -> Ask:
     """A way to ask an engine (None: HiGHS, which keeps the program from one cost to the next)."""
     if engine is None or isinstance(engine, Highs):
-        solver = Solver(program)
+        solver = Solver(program, cancelled=cancelled)
 
         def ask(cost: Floats, seconds: float) -> Solution:
             solver.time_limit = seconds

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from enum import Enum
+from functools import partial
 from typing import Any
 
 import highspy
@@ -74,11 +76,17 @@ class Solver:
 
     Every search begins at the same vertex, where the one for the program's own cost ended: it
     satisfies the constraints whatever the cost, and an answer does not depend on earlier ones.
-    ``time_limit`` is in seconds for each search.
+    ``time_limit`` is in seconds for each search; ``cancelled`` is asked at every step whether the
+    answer is still wanted.
     """
 
     def __init__(
-        self, program: Program, *, time_limit: float | None = None, threads: int = 1
+        self,
+        program: Program,
+        *,
+        time_limit: float | None = None,
+        threads: int = 1,
+        cancelled: Callable[[], bool] | None = None,
     ) -> None:
         self.program = program
         self.time_limit = math.inf if time_limit is None else time_limit
@@ -89,6 +97,8 @@ class Solver:
             ("dual_feasibility_tolerance", rounding.REDUCED),
         ):
             self._highs.setOptionValue(name, value)
+        if cancelled is not None:
+            self._highs.cbSimplexInterrupt.subscribe(partial(_stop, cancelled))
         self._accepted = self._highs.passModel(as_highs(program)) != highspy.HighsStatus.kError
         self._start: Any = None
 
@@ -189,7 +199,14 @@ _STATUS = {
     highspy.HighsModelStatus.kOptimal: Status.OPTIMAL,
     highspy.HighsModelStatus.kInfeasible: Status.INFEASIBLE,
     highspy.HighsModelStatus.kTimeLimit: Status.TIMEOUT,
+    highspy.HighsModelStatus.kInterrupt: Status.STOPPED,
 }
+
+
+def _stop(cancelled: Callable[[], bool], event: Any) -> None:
+    """Stop HiGHS when nobody wants to know any more."""
+    if cancelled():
+        event.interrupt()
 
 
 def _exponent(cost: Floats) -> int:
