@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
@@ -50,12 +50,13 @@ class KRelu(LinearProgram):
     def solve(self, setting: Setting, rows: Float[Tensor, "S classes"]) -> list[Solution]:
         value = len(setting.network)
         encoding, teams = self.encoding(setting), list(self._teams(setting))
-        solver = Solver(encoding.program)
         costs = [encoding.cost(value, row) for row in rows.cpu().numpy()]
+        solver = Solver(replace(encoding.program, cost=costs[0]))
+        plain = solver.program
         found = [self._ask(solver, cost) for cost in costs]
         for k in sorted(range(len(costs)), key=lambda k: found[k].bound):
             first = found[k]
-            if solver.program is not encoding.program:
+            if solver.program is not plain:
                 # what is cut off for one row is cut off for all
                 first = max(first, self._ask(solver, costs[k]), key=lambda one: one.bound)
             found[k] = self._refine(solver, costs[k], first, encoding, teams)
