@@ -109,9 +109,7 @@ class Solver:
         """
         exponent = _exponent(cost)
         if not self._accepted:
-            bound = dual_bound(self.program, cost, None)
-            trouble = "HiGHS does not take the program"
-            return Solution(Status.FAILED, bound, -math.inf, None, None, trouble)
+            return unsolved(replace(self.program, cost=cost), "HiGHS does not take the program")
         status = self._search(np.ldexp(cost, -exponent))
         found, info = self._highs.getSolution(), self._highs.getInfo()
         integral = self.program.integral is not None
@@ -193,6 +191,12 @@ def dual_bound(program: Program, cost: Floats, duals: Floats | None) -> float:
         error += rounding.summation(len(terms)) * np.abs(terms).sum()
         bound = float(terms.sum() - error)
     return bound if math.isfinite(bound) else -math.inf
+
+
+def unsolved(program: Program, trouble: str) -> Solution:
+    """What is known of a program that no solver has solved: what its variables' ends say."""
+    bound = dual_bound(program, program.cost, None)
+    return Solution(Status.FAILED, bound, -math.inf, None, None, trouble)
 
 
 _STATUS = {
