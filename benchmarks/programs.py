@@ -2,11 +2,11 @@
 
 Prints three tables, each with ours beside a baseline in one run, ratios first. "milp": verdicts and
 seconds by programs with integers, with hulls and with the paper's planes at the input, beside
-branch and bound (``complete``) where it is there. "krelu": how many images are certified by
-DeepPoly as published, by linear programs and by those with groups of ReLUs, for free and for smooth
-fields, beside the paper's numbers. "ladder": what each engine adds to the worst margin, with the
-same intervals of neurons. Every result is a JSON line in FILE as soon as it is there, and the same
-command continues.
+branch and bound (``complete``); with ``--integers`` also by integers alone, which are asked for all
+margins. "krelu": how many images are certified by DeepPoly as published, by linear programs and by
+those with groups of ReLUs, for free and for smooth fields, beside the paper's numbers. "ladder":
+what each engine adds to the worst margin, with the same intervals of neurons. Every result is a
+JSON line in FILE as soon as it is there, and the same command continues.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ from typing import Any
 import torch
 
 import warpcert as wc
-from warpcert.bound import margin_rows
+from warpcert.bound import IntervalPropagation, margin_rows
 from warpcert.bound.backward import over_intervals
 from warpcert.bound.layers import bound_layers
 from warpcert.bound.substitution import Substitution
+from warpcert.core import rounding
 from warpcert.core.inputset import InputSet
-from warpcert.solve import Polyhedral
+from warpcert.solve import Mixed, Polyhedral
 from warpcert.verify.krelu import KRelu
-from warpcert.verify.methods import steps
 from warpcert.verify.programs import LinearProgram, Setting
 from warpcert.verify.relax import Relaxation, relax
 
@@ -62,15 +62,6 @@ class Book:
         return self.rows[key]
 
 
-def can(method: str) -> bool:
-    """Whether there is such a method here."""
-    try:
-        steps(method)
-    except ValueError:
-        return False
-    return True
-
-
 class Run:
     """A network, images and the options."""
 
@@ -85,6 +76,38 @@ class Run:
         """The numbers of the images that the network knows."""
         right = self.network(self.images.double()).argmax(1) == self.labels
         return iter(right.nonzero().flatten().tolist())
+
+    def integers(self, k: int, delta: float, gamma: float, relaxation: Relaxation) -> Row:
+        """All margins by integers alone, with nothing but intervals before them."""
+        key = f"{self.options.network} {k} {delta} {gamma} integers {relaxation}"
+
+        def work() -> Row:
+            start = time.perf_counter()
+            network, mixed = self.network.to(dtype=torch.float64), Mixed()
+            image, label = self.images[k : k + 1].double(), self.labels[k : k + 1]
+            rows = margin_rows(label, network.classes)
+            inputs = relax(image, wc.Threat("inf", delta, gamma), relaxation)
+            bounds = IntervalPropagation()(network, inputs, rows)
+            setting = Setting.of(network, inputs, bounds)
+            assert setting is not None
+            relaxed = LinearProgram().solve(setting, rows[0])
+            exact = setting.encoding(exact=True, widen=rounding.WIDENED)
+            reason, margin = mixed.check(exact, [image[0]]), math.inf
+            for row, solution in zip(rows[0].numpy(), relaxed, strict=True):
+                left = self.options.timeout - (time.perf_counter() - start)
+                if reason or not margin > 0:
+                    break
+                answer = mixed(exact, exact.cost(len(network), row), solution, time_limit=left)
+                margin, reason = min(margin, answer.bound), answer.end
+            return {
+                "status": "certified" if margin > 0 and not reason else "unknown",
+                "method": f"{sum(int((x >= 0).sum()) for x in exact.binaries.values())} binaries",
+                "margin": margin,
+                "reason": reason,
+                "seconds": time.perf_counter() - start,
+            }
+
+        return self.book.get(f"{key} {self.options.timeout}", work)
 
     def verdict(
         self, k: int, delta: float, gamma: float, method: str, relaxation: Any, **more: Any
@@ -136,16 +159,20 @@ def milp(run: Run) -> None:
     delta, gamma = run.options.delta, run.options.gamma
     print(f"\nmilp: {run.options.network}, Tinf, delta {delta:g}, gamma {gamma:g}, "
           f"{run.options.timeout:g} s for an image")  # fmt: skip
-    ways: list[tuple[str, str, dict[str, Any]]] = [
-        ("milp", "planes", {}),
-        ("milp", "hull", {}),
-        *([("complete", "hull", {})] if can("complete") else []),
-    ]
+    ways: tuple[tuple[str, Relaxation], ...] = (
+        ("milp", "planes"),
+        ("milp", "hull"),
+        ("complete", "hull"),
+        *((("integers", "planes"), ("integers", "hull")) if run.options.integers else ()),
+    )
     found: dict[str, list[Row]] = defaultdict(list)
     for k in run.correct:
         line = []
-        for method, relaxation, more in ways:
-            row = run.verdict(k, delta, gamma, method, relaxation, **more)
+        for method, relaxation in ways:
+            if method == "integers":
+                row = run.integers(k, delta, gamma, relaxation)
+            else:
+                row = run.verdict(k, delta, gamma, method, relaxation)
             found[f"{method}, {relaxation}"].append(row)
             word = row["status"] + ("*" if row["reason"] and row["status"] == "certified" else "")
             line.append(f"{method} {relaxation}: {word} by {row['method']} {row['seconds']:.1f} s")
@@ -161,24 +188,28 @@ def milp(run: Run) -> None:
 def krelu(run: Run) -> None:
     """Groups of ReLUs, for free and for smooth fields."""
     delta = run.options.group_delta
-    print(f"\nkrelu: {run.options.network}, Tinf, delta {delta:g}")
-    show("gain", "method", "gamma", "certified", "of", "s/image", "paper")
-    for gamma in (math.inf, run.options.gamma):
+    print(f"\nkrelu: {run.options.network}, Tinf, delta {delta:g}, "
+          f"{run.options.timeout:g} s for an image")  # fmt: skip
+    ways: tuple[tuple[str, str, dict[str, Any]], ...] = (
+        ("deeppoly", "planes", {"intersect": False}),
+        ("deeppoly", "hull", {}),
+        ("alpha", "hull", {}),
+        ("lp", "hull", {}),
+        ("krelu", "hull", {}),
+    )
+    for gamma in dict.fromkeys((math.inf, run.options.gamma)):
+        slow = gamma < math.inf and not run.options.published
+        found: dict[str, list[Row]] = defaultdict(list)
+        for k in run.correct:
+            for method, relaxation, more in ways[1:] if slow else ways:
+                row = run.verdict(k, delta, gamma, method, relaxation, **more)
+                found[method + (" as published" if more else "")].append(row)
+        show("gain", "method", "gamma", "certified", "of", "s/image", "paper")
         base = None
-        for method, relaxation, more in (
-            ("deeppoly", "planes", {"intersect": False}),
-            ("deeppoly", "hull", {}),
-            ("alpha", "hull", {}),
-            ("lp", "hull", {}),
-            ("krelu", "hull", {}),
-        ):
-            if relaxation == "planes" and gamma < math.inf and not run.options.published:
-                continue
-            rows = [run.verdict(k, delta, gamma, method, relaxation, **more) for k in run.correct]
+        for name, rows in found.items():
             certified, _, _, mean = summary(rows)
             base = certified if base is None else base
-            name = method + (" as published" if more else "")
-            paper = PAPER.get(gamma, "-") if method == "krelu" else "-"
+            paper = PAPER.get(gamma, "-") if name == "krelu" else "-"
             show(f"{certified - base:+d}", name, f"{gamma:g}", certified, len(rows), f"{mean:.2f}",
                  paper)  # fmt: skip
 
@@ -254,6 +285,7 @@ def main() -> None:
     parser.add_argument("--group-delta", type=float, default=0.4, help="of the other tables")
     parser.add_argument("--gamma", type=float, default=0.1)
     parser.add_argument("--timeout", type=float, default=300.0, help="seconds for an image")
+    parser.add_argument("--integers", action="store_true", help="also without cheap steps before")
     parser.add_argument("--published", action="store_true", help="DeepPoly by one program a neuron")
     parser.add_argument("--out", type=Path, help="JSON lines; the same command continues")
     parser.add_argument("--only", nargs="*", choices=list(TABLES), default=list(TABLES))

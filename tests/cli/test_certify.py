@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import sys
 import warnings
 from collections.abc import Callable
@@ -15,6 +16,9 @@ import torch
 from torch import Tensor, nn
 
 from tests.cli.conftest import Call
+from warpcert import Status, Threat
+from warpcert.cli.verdicts import VerdictsReport
+from warpcert.run import Row
 
 Refuse = Callable[..., str]
 QUARTER = ("--delta", "0.25")
@@ -112,8 +116,12 @@ def test_a_network_that_is_fooled(call: Call, nets: Path) -> None:
 
 def test_programs_decide_as_well(call: Call, nets: Path) -> None:
     words = ("--images", "step.npz", *QUARTER, "--format", "json")
-    for method, status in (("lp", "unknown"), ("krelu", "unknown"), ("milp", "falsified")):
-        (each,) = strict(call("certify", "unsure.onnx", *words, "--method", method).out)["each"]
+    for asked, status, method in (
+        ("lp", "unknown", "lp"),
+        ("krelu", "unknown", "krelu"),
+        ("milp", "falsified", "attack"),
+    ):
+        (each,) = strict(call("certify", "unsure.onnx", *words, "--method", asked).out)["each"]
         assert (each["status"], each["method"]) == (status, method)
 
 
@@ -124,6 +132,16 @@ def test_solvers_are_for_programs(
     assert "is for --method lp and milp, got --method auto" in refusal(*words)
     monkeypatch.setitem(sys.modules, "pyscipopt", None)
     assert 'pip install "warpcert[scip]"' in refusal(*words, "--method", "milp")
+
+
+def test_what_rests_on_a_word_is_told_first() -> None:
+    def row(status: Status, reason: str) -> Row:
+        return Row("", 0, "", 0, math.inf, 0.3, 0.1, "clamp", status, 0.0, 1, "", 0.0, {}, reason)
+
+    unknown, certified = Status.UNKNOWN, Status.CERTIFIED
+    rows = [row(unknown, "late"), row(unknown, "gap"), row(unknown, "gap"), row(certified, "")]
+    report = VerdictsReport("net", Threat("inf", 0.3, 0.1), [*rows, row(certified, "by word")], {})
+    assert report.remarks == ["1 certified: by word", "2 unknown: gap", "1 unknown: late"]
 
 
 def test_a_network_that_is_wrong(call: Call, nets: Path) -> None:
@@ -140,8 +158,9 @@ def test_the_text_says_the_same(call: Call, nets: Path) -> None:
     words = ("--images", "three.npz", *QUARTER, "--method", "alpha")
     answer = call("certify", "unsure.onnx", *words)
     assert (answer.code, answer.err) == (0, "")
-    first, heading, *rows, last = answer.out.splitlines()
+    first, heading, *rows, why, last = answer.out.splitlines()
     assert first == "unsure.onnx: Tinf, delta 0.25, gamma inf"
+    assert why == "1 unknown: the margin against class 1 is bounded by -0.05 only, not above 0"
     assert heading.split() == [
         "image",
         "class",

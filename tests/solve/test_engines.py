@@ -11,11 +11,25 @@ import pytest
 
 from tests.bound.problems import between_points, layered
 from tests.bound.test_complete import drawn
+from tests.bound.test_overview import FREE, LABEL, SMOOTH, lowest_member, toy
+from tests.flow.pictures import OVERVIEW
 from tests.oracle.patterns import lowest
 from tests.solve.test_encoding import encoded
 from tests.solve.test_mixed import AGREE, least, shifted
 from tests.solve.test_program import by_hand, random_program, rows
-from warpcert.solve import Aim, Engine, Mixed, Program, Status, minimise_rows
+from warpcert import DeformedImage, Threat
+from warpcert.bound import DeepPoly, margin_rows
+from warpcert.solve import (
+    Aim,
+    Engine,
+    Mixed,
+    Program,
+    Status,
+    encode,
+    minimise_rows,
+    one_of,
+    value_intervals,
+)
 from warpcert.solve.engines import ENGINES, engine
 
 INF = math.inf
@@ -131,3 +145,20 @@ def test_a_program_too_large_for_a_licence() -> None:
 def test_names() -> None:
     with pytest.raises(ValueError, match="solver must be one of highs, scip, gurobi, got 'cplex'"):
         engine("cplex")
+
+
+@pytest.mark.parametrize(("bias", "threat"), [(0.125, FREE), (-0.125, SMOOTH)])
+def test_the_overview(solver: Engine, bias: float, threat: Threat) -> None:
+    """The networks of the paper's figure, by linear programs and by integers."""
+    network, inputs = toy(bias), DeformedImage(OVERVIEW, threat)
+    margins = margin_rows(LABEL, network.classes)
+    bounds = DeepPoly()(network, inputs, margins)
+    values = [one_of(x) for x in value_intervals(network, inputs.box, bounds.layers)]
+    (polytope,) = inputs.polytope()
+    row = margins[0, 0].numpy()
+    relaxed = encode(network, polytope, values, len(network))
+    exact = encode(network, polytope, values, len(network), exact=True, widen=2.0**-20)
+    (linear,) = minimise_rows(relaxed, len(network), [row], engine=solver)
+    whole = least(exact, row, solver)
+    assert 0.125 - 1e-9 <= linear.bound <= whole.claim + AGREE
+    assert whole.claim <= lowest_member(network) + AGREE

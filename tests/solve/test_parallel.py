@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import threading
 import time
 from collections.abc import Callable
@@ -9,8 +10,9 @@ from functools import partial
 
 import pytest
 
+from tests.solve.test_program import random_program
 from warpcert.core.clock import TimeUp, left, limited
-from warpcert.solve import parallel
+from warpcert.solve import Program, Solver, Status, parallel, solve
 from warpcert.solve.parallel import Cancelled
 
 
@@ -53,8 +55,7 @@ def test_what_is_not_wanted_is_told_so() -> None:
     for _, result in parallel([lambda _: "quick", patient(seen), patient(seen)], 2):
         assert result == "quick"
         break
-    until(lambda: bool(seen))
-    assert set(seen) == {"cancelled"}
+    assert set(seen) == {"cancelled"}  # and waited for
 
 
 def test_time_is_up_for_whoever_waits() -> None:
@@ -63,7 +64,7 @@ def test_time_is_up_for_whoever_waits() -> None:
     with limited(0.2), pytest.raises(TimeUp):
         list(parallel([patient(seen)], 1))
     assert time.monotonic() - start < 5
-    until(lambda: bool(seen))
+    assert seen == ["cancelled"]
 
 
 def test_the_clock_goes_on_in_threads() -> None:
@@ -80,7 +81,36 @@ def test_an_error_is_raised_where_somebody_waits() -> None:
         list(parallel([wrong, wrong], 2))
 
 
-def until(done: Callable[[], bool], seconds: float = 5.0) -> None:
-    end = time.monotonic() + seconds
-    while time.monotonic() < end and not done():
-        time.sleep(0.01)
+# Solvers in threads
+
+
+def slow_program() -> Program:
+    """A linear program that takes some tenths of a second."""
+    return random_program(0, 400, 400)[0]
+
+
+def test_python_goes_on_while_a_solver_works() -> None:
+    """Solvers compute outside of Python, so threads are side by side."""
+    solver, waits = Solver(slow_program()), []
+
+    def work(_: Cancelled) -> float:
+        start = time.monotonic()
+        assert solver.solve(solver.program.cost).status is Status.OPTIMAL
+        return time.monotonic() - start
+
+    def look(cancelled: Cancelled) -> None:
+        last = time.monotonic()
+        while not cancelled():
+            time.sleep(0.001)
+            waits.append(time.monotonic() - last)
+            last = time.monotonic()
+
+    number, seconds = next(iter(parallel([work, look], 2)))
+    assert number == 0 and seconds is not None and max(waits) < seconds / 2
+
+
+def test_a_linear_program_that_nobody_wants_any_more_ends() -> None:
+    program = slow_program()
+    found = Solver(program, cancelled=lambda: True).solve(program.cost)
+    assert found.status is Status.STOPPED and found.claim == -math.inf
+    assert found.bound <= solve(program).bound

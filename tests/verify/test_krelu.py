@@ -11,7 +11,6 @@ from tests.bound.test_overview import FREE, LABEL, SMOOTH, lowest_member, toy
 from tests.flow.pictures import OVERVIEW
 from tests.verify.networks import deep, step_image
 from tests.verify.test_certify import QUARTER, one
-from tests.verify.test_linear_program import real
 from tests.verify.test_mixed import hard
 from warpcert import Status
 from warpcert.bound import DeepPoly
@@ -31,17 +30,6 @@ def test_margins_are_between_programs_and_members(name: str, k: int) -> None:
     plain = LinearProgram(before=before)(asked.network, asked.inputs, rows)
     assert bool((found.margins <= asked.margins.amin(0)[:, 1:3] + 1e-9).all())
     assert bool((found.margins >= plain.margins - 1e-9).all())
-
-
-def test_groups_gain_on_a_real_network() -> None:
-    network, inputs, rows, bounds = real("mnist", float("inf"), "box")
-    setting = Setting.of(network, inputs, bounds)
-    assert setting is not None
-    plain = LinearProgram().solve(setting, rows[0, :1])
-    pairs = KRelu(k=2, neurons=16, rounds=3).solve(setting, rows[0, :1])
-    for a, b in zip(plain, pairs, strict=True):
-        assert b.bound >= a.bound
-    assert max(b.bound - a.bound for a, b in zip(plain, pairs, strict=True)) > 1e-3
 
 
 def test_two_relus_of_one_value() -> None:
@@ -64,7 +52,9 @@ def test_two_relus_of_one_value() -> None:
 
 
 def test_the_method() -> None:
-    verdict = one(hard(0.5895), step_image(), 0, QUARTER, "krelu")
+    """By groups the margin is at least bias - 0.489, by linear programs bias - 0.583."""
+    assert one(hard(0.53), step_image(), 0, QUARTER, "lp").status is Status.UNKNOWN
+    verdict = one(hard(0.53), step_image(), 0, QUARTER, "krelu")
     assert verdict.status is Status.CERTIFIED and verdict.reason == ""
     verdict = one(hard(0.45), step_image(), 0, QUARTER, "krelu")
     assert verdict.status is Status.UNKNOWN and verdict.margin <= -0.03
@@ -84,6 +74,6 @@ def test_rows_may_come_in_parts_that_see_different_pixels() -> None:
     setting = Setting.of(asked.network, one_image, bounds)
     assert setting is not None
     found = [
-        KRelu(k=2, neurons=9, rounds=2, rows=n).solve(setting, asked.rows[0, :1]) for n in (5, 700)
+        KRelu(k=2, neurons=4, rounds=2, rows=n).solve(setting, asked.rows[0, :1]) for n in (5, 700)
     ]
     assert found[0][0].bound == pytest.approx(found[1][0].bound, abs=0.05)

@@ -34,6 +34,9 @@ SUMMARY: dict[str, Side] = {
     "mean s": "right",
 }
 
+REMARKS = 3
+"""So many reasons are printed, the commonest."""
+
 EACH = ("image", "label", "status", "margin", "rival", "method", "seconds", "reason")
 
 
@@ -73,11 +76,20 @@ class VerdictsReport:
             for row in self.rows
         ]
         print_table(COLUMNS, rows)
+        for remark in self.remarks[:REMARKS]:
+            print_line(remark)
         counts = self.counts
         print_line(
             f"{counts['certified']} certified / {counts['correct']} correct / "
             f"{counts['images']} images"
         )
+
+    @property
+    def remarks(self) -> list[str]:
+        """What certificates rest on besides proof, and then why images are unknown."""
+        found = Counter((row.status.value, row.reason) for row in self.rows if row.reason)
+        ordered = sorted(found.items(), key=lambda item: (item[0][0], -item[1]))
+        return [f"{count} {status}: {reason}" for (status, reason), count in ordered]
 
     @property
     def counts(self) -> dict[str, int]:

@@ -11,7 +11,7 @@ import numpy as np
 from warpcert.core import rounding
 from warpcert.core.polytope import Floats, Rows
 from warpcert.solve.engine import TO_THE_END, Aim, Engine
-from warpcert.solve.program import Program, Solution, Status, dual_bound
+from warpcert.solve.program import Program, Solution, Status, dual_bound, unsolved
 
 
 @dataclass(frozen=True)
@@ -35,10 +35,9 @@ class Gurobi(Engine):
         return ""
 
     def solve(self, program: Program, aim: Aim = TO_THE_END) -> Solution:
-        bound = dual_bound(program, program.cost, None)
-        trouble = self.missing()
-        if trouble:
-            return Solution(Status.FAILED, bound, -math.inf, None, None, trouble)
+        missing = self.missing()
+        if missing:
+            return unsolved(program, missing)
         import gurobipy  # noqa: PLC0415 - an extra
 
         try:
@@ -46,10 +45,9 @@ class Gurobi(Engine):
                 gurobipy.Env(params=_parameters(program, aim)) as room,
                 gurobipy.Model(env=room) as model,
             ):
-                return _solve(model, program, aim, bound)
+                return _solve(model, program, aim)
         except gurobipy.GurobiError as error:
-            trouble = f"Gurobi reports an error: {' '.join(str(error).split())}"
-            return Solution(Status.FAILED, bound, -math.inf, None, None, trouble)
+            return unsolved(program, f"Gurobi reports an error: {' '.join(str(error).split())}")
 
 
 def _parameters(program: Program, aim: Aim) -> dict[str, float]:
@@ -72,10 +70,10 @@ def _parameters(program: Program, aim: Aim) -> dict[str, float]:
     return wanted
 
 
-def _solve(model: Any, program: Program, aim: Aim, bound: float) -> Solution:
+def _solve(model: Any, program: Program, aim: Aim) -> Solution:
     from gurobipy import GRB  # noqa: PLC0415 - an extra
 
-    integral = program.integral is not None
+    integral, bound = program.integral is not None, dual_bound(program, program.cost, None)
     kinds = np.full(len(program.cost), GRB.CONTINUOUS)
     if program.integral is not None:
         kinds[program.integral] = GRB.INTEGER

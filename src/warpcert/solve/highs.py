@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import highspy
@@ -11,7 +11,15 @@ import numpy as np
 
 from warpcert.core import rounding
 from warpcert.solve.engine import TO_THE_END, Aim, Engine
-from warpcert.solve.program import Program, Solution, Solver, Status, as_highs, dual_bound
+from warpcert.solve.program import (
+    Program,
+    Solution,
+    Solver,
+    Status,
+    as_highs,
+    dual_bound,
+    unsolved,
+)
 
 
 @dataclass(frozen=True)
@@ -28,7 +36,8 @@ class Highs(Engine):
     def solve(self, program: Program, aim: Aim = TO_THE_END) -> Solution:
         if program.integral is None:
             limit = None if aim.seconds == math.inf else aim.seconds
-            return Solver(program, time_limit=limit).solve(program.cost)
+            solver = Solver(program, time_limit=limit, cancelled=aim.cancelled)
+            return solver.solve(program.cost)
         return _Mixed(program, aim).solution()
 
 
@@ -54,28 +63,26 @@ class _Mixed:
     def solution(self) -> Solution:
         """Search, and say what came of it."""
         highs, program = self.highs, self.program
-        worst = Solution(
-            Status.FAILED, dual_bound(program, program.cost, None), -math.inf, None, None
-        )
         if highs.passModel(as_highs(program)) == highspy.HighsStatus.kError:
-            return replace(worst, trouble="HiGHS does not take the program")
+            return unsolved(program, "HiGHS does not take the program")
         self._begin()
         highs.cbMipInterrupt.subscribe(self._look)
         if highs.run() == highspy.HighsStatus.kError:
             highs.resetGlobalScheduler(True)  # all solvers of a thread share its helpers
             if highs.run() == highspy.HighsStatus.kError:
-                return replace(worst, trouble="HiGHS reports an error")
+                return unsolved(program, "HiGHS reports an error")
         info, found, ended = highs.getInfo(), highs.getSolution(), highs.getModelStatus()
         status = _ENDS.get(ended, Status.FAILED)
+        bound = dual_bound(program, program.cost, None)
         if status is Status.INFEASIBLE and self.aim.above < math.inf:
-            return Solution(Status.STOPPED, worst.bound, self.aim.above, None, None)
+            return Solution(Status.STOPPED, bound, self.aim.above, None, None)
         trouble = ""
         if status is Status.FAILED:
             trouble = f"HiGHS ended with '{highs.modelStatusToString(ended)}'"
         claim = info.mip_dual_bound if status is not Status.INFEASIBLE else -math.inf
         claim = -math.inf if math.isnan(claim) else min(claim, self.aim.above)
         point = np.array(found.col_value) if found.value_valid and len(found.col_value) else None
-        return Solution(status, worst.bound, claim, point, None, trouble)
+        return Solution(status, bound, claim, point, None, trouble)
 
     def _begin(self) -> None:
         """Hand over the point to start from, where it says something."""

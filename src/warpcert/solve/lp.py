@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from warpcert.core.clock import left
 from warpcert.core.polytope import Floats
@@ -52,15 +53,23 @@ def minimise_rows(
 def asker(program: Program, engine: Engine | None, cancelled: Cancelled) -> Ask:
     """A way to ask an engine (None: HiGHS, which keeps the program from one cost to the next)."""
     if engine is None or isinstance(engine, Highs):
-        solver = Solver(program)
-
-        def ask(cost: Floats, seconds: float) -> Solution:
-            solver.time_limit = seconds
-            return solver.solve(cost)
-
-        return ask
+        return _Kept(program, cancelled)
     other = engine
     return lambda cost, seconds: other.solve(
-        Program(cost, program.lower, program.upper, program.rows),
-        Aim(seconds=seconds, cancelled=cancelled),
+        replace(program, cost=cost), Aim(seconds=seconds, cancelled=cancelled)
     )
+
+
+class _Kept:
+    """HiGHS, whose searches begin where the first one ended: margins of one label are alike."""
+
+    def __init__(self, program: Program, cancelled: Cancelled) -> None:
+        self._program, self._cancelled = program, cancelled
+        self._solver: Solver | None = None
+
+    def __call__(self, cost: Floats, seconds: float) -> Solution:
+        if self._solver is None:
+            first = replace(self._program, cost=cost)
+            self._solver = Solver(first, cancelled=self._cancelled)
+        self._solver.time_limit = seconds
+        return self._solver.solve(cost)

@@ -45,8 +45,9 @@ def parallel(
     """Make calls in threads and yield their numbers and results, in the order they end.
 
     They begin in the order given. When the iterator is closed, the time is up or Ctrl-C is pressed,
-    calls that have begun are told so, others are not begun, and nobody waits. An error in a call
-    is raised here. The clock's limit holds in the threads, too.
+    calls that have begun are told so and waited for, others are not begun: a process must not end
+    while a solver computes in it. An error in a call is raised here. The clock's limit holds in
+    the threads, too.
     """
     todo: queue.SimpleQueue[tuple[int, Callable[[Cancelled], T]]] = queue.SimpleQueue()
     for item in enumerate(calls):
@@ -65,10 +66,13 @@ def parallel(
             except BaseException as error:  # whoever waits raises it
                 done.put((number, None, error))
 
-    for _ in range(min(count or workers(), len(calls))):
-        context = contextvars.copy_context()
-        threading.Thread(target=context.run, args=(work,), daemon=True).start()
+    threads = [
+        threading.Thread(target=contextvars.copy_context().run, args=(work,))
+        for _ in range(min(count or workers(), len(calls)))
+    ]
     try:
+        for thread in threads:
+            thread.start()
         for _ in range(len(calls)):
             while True:
                 tick()
@@ -82,3 +86,6 @@ def parallel(
             yield number, result
     finally:
         cancelled.set()
+        for thread in threads:
+            if thread.ident is not None:
+                thread.join()

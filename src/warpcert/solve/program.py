@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from enum import Enum
+from functools import partial
 from typing import Any
 
 import highspy
@@ -74,11 +76,17 @@ class Solver:
 
     Every search begins at the same vertex, where the one for the program's own cost ended: it
     satisfies the constraints whatever the cost, and an answer does not depend on earlier ones.
-    ``time_limit`` is in seconds for each search.
+    ``time_limit`` is in seconds for each search; ``cancelled`` is asked at every step whether the
+    answer is still wanted.
     """
 
     def __init__(
-        self, program: Program, *, time_limit: float | None = None, threads: int = 1
+        self,
+        program: Program,
+        *,
+        time_limit: float | None = None,
+        threads: int = 1,
+        cancelled: Callable[[], bool] | None = None,
     ) -> None:
         self.program = program
         self.time_limit = math.inf if time_limit is None else time_limit
@@ -89,6 +97,8 @@ class Solver:
             ("dual_feasibility_tolerance", rounding.REDUCED),
         ):
             self._highs.setOptionValue(name, value)
+        if cancelled is not None:
+            self._highs.cbSimplexInterrupt.subscribe(partial(_stop, cancelled))
         self._accepted = self._highs.passModel(as_highs(program)) != highspy.HighsStatus.kError
         self._start: Any = None
 
@@ -99,9 +109,7 @@ class Solver:
         """
         exponent = _exponent(cost)
         if not self._accepted:
-            bound = dual_bound(self.program, cost, None)
-            trouble = "HiGHS does not take the program"
-            return Solution(Status.FAILED, bound, -math.inf, None, None, trouble)
+            return unsolved(replace(self.program, cost=cost), "HiGHS does not take the program")
         status = self._search(np.ldexp(cost, -exponent))
         found, info = self._highs.getSolution(), self._highs.getInfo()
         integral = self.program.integral is not None
@@ -185,11 +193,24 @@ def dual_bound(program: Program, cost: Floats, duals: Floats | None) -> float:
     return bound if math.isfinite(bound) else -math.inf
 
 
+def unsolved(program: Program, trouble: str) -> Solution:
+    """What is known of a program that no solver has solved: what its variables' ends say."""
+    bound = dual_bound(program, program.cost, None)
+    return Solution(Status.FAILED, bound, -math.inf, None, None, trouble)
+
+
 _STATUS = {
     highspy.HighsModelStatus.kOptimal: Status.OPTIMAL,
     highspy.HighsModelStatus.kInfeasible: Status.INFEASIBLE,
     highspy.HighsModelStatus.kTimeLimit: Status.TIMEOUT,
+    highspy.HighsModelStatus.kInterrupt: Status.STOPPED,
 }
+
+
+def _stop(cancelled: Callable[[], bool], event: Any) -> None:
+    """Stop HiGHS when nobody wants to know any more."""
+    if cancelled():
+        event.interrupt()
 
 
 def _exponent(cost: Floats) -> int:

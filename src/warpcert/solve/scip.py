@@ -11,7 +11,7 @@ import numpy as np
 from warpcert.core import rounding
 from warpcert.core.polytope import Floats
 from warpcert.solve.engine import TO_THE_END, Aim, Engine
-from warpcert.solve.program import Program, Solution, Status, dual_bound
+from warpcert.solve.program import Program, Solution, Status, dual_bound, unsolved
 
 
 @dataclass(frozen=True)
@@ -32,18 +32,16 @@ class Scip(Engine):
         return ""
 
     def solve(self, program: Program, aim: Aim = TO_THE_END) -> Solution:
-        bound = dual_bound(program, program.cost, None)
-        worst = Solution(Status.FAILED, bound, -math.inf, None, None, self.missing())
-        if worst.trouble:
-            return worst
+        missing = self.missing()
+        if missing:
+            return unsolved(program, missing)
         try:
-            return self._solve(program, aim, bound)
+            return self._solve(program, aim)
         except Exception as error:  # it has no error of its own
-            trouble = f"SCIP reports an error: {' '.join(str(error).split())}"
-            return Solution(Status.FAILED, bound, -math.inf, None, None, trouble)
+            return unsolved(program, f"SCIP reports an error: {' '.join(str(error).split())}")
 
-    def _solve(self, program: Program, aim: Aim, bound: float) -> Solution:
-        integral = program.integral is not None
+    def _solve(self, program: Program, aim: Aim) -> Solution:
+        integral, bound = program.integral is not None, dual_bound(program, program.cost, None)
         model, columns, rows = _model(program, aim)
         _watch(model, aim)
         model.optimizeNogil()

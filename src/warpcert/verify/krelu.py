@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
@@ -42,7 +42,7 @@ class KRelu(LinearProgram):
     """
 
     k: int = 3
-    neurons: int = 60
+    neurons: int = 150
     steps: int = 10
     rounds: int = 12
     rows: int = 700
@@ -50,12 +50,16 @@ class KRelu(LinearProgram):
     def solve(self, setting: Setting, rows: Float[Tensor, "S classes"]) -> list[Solution]:
         value = len(setting.network)
         encoding, teams = self.encoding(setting), list(self._teams(setting))
-        solver = Solver(encoding.program)
         costs = [encoding.cost(value, row) for row in rows.cpu().numpy()]
+        solver = Solver(replace(encoding.program, cost=costs[0]))
+        plain = solver.program
         found = [self._ask(solver, cost) for cost in costs]
         for k in sorted(range(len(costs)), key=lambda k: found[k].bound):
-            # what is cut off for one row is cut off for all
-            found[k] = self._refine(solver, costs[k], found[k], encoding, teams)
+            first = found[k]
+            if solver.program is not plain:
+                # what is cut off for one row is cut off for all
+                first = max(first, self._ask(solver, costs[k]), key=lambda one: one.bound)
+            found[k] = self._refine(solver, costs[k], first, encoding, teams)
             if not found[k].bound > self.settled and self.settled < math.inf:
                 break  # all of them, or it does not matter
         return found
@@ -63,21 +67,27 @@ class KRelu(LinearProgram):
     def _refine(
         self, solver: Solver, cost: Floats, first: Solution, encoding: Encoding, teams: list[Team]
     ) -> Solution:
-        """Add faces that solutions break, until that gains nothing, or enough is known."""
-        best = last = self._ask(solver, cost)
+        """Add faces that solutions break, until that gains nothing, or enough is known.
+
+        Groups whose hulls the last solution broke are looked at again, all of them only when that
+        gains little: most of the time would go into hulls that are not broken.
+        """
+        best = last = first
         idle = 0
+        faces: Faces = {}
         for _ in range(self.rounds):
             if best.bound > self.settled or idle == PATIENCE:
                 break
-            blocks = [block for team in teams for block in team.cuts(encoding, last)]
-            if not blocks:
+            again = None if idle else _faces(teams, encoding, last, faces)
+            faces = again or _faces(teams, encoding, last)
+            if not faces:
                 break
-            solver.add(Rows.of(blocks))
+            solver.add(Rows.of([block for _, block in faces.values()]))
             last = self._ask(solver, cost)
             gain = last.bound - best.bound
             idle = 0 if gain > rounding.WORTH * abs(best.bound) else idle + 1
             best = last if gain > 0 else best
-        return best if best.bound > first.bound else first
+        return best
 
     def _least(self, known: Known, inputs: InputSet, rows: Tensor, source: int) -> Floats:
         """Lower bounds (R,) of rows of a value, by back-substitution, so many at once.
@@ -139,21 +149,39 @@ class Team:
     hulls: ReluHulls
     vertices: list[Floats]
 
-    def cuts(self, encoding: Encoding, solution: Solution) -> Iterator[Block]:
-        """Rows that the solution breaks."""
+    def faces(self, encoding: Encoding, point: Floats, among: Ints | None) -> tuple[Ints, Block]:
+        """Faces that a point breaks, one for each group that it is of; None: among all groups."""
         before = encoding.columns[self.source][self.members]
         after = encoding.columns[self.number][self.members]
         both = np.sort(np.concatenate([before, after], axis=1), axis=1)
-        whole = np.asarray((both[:, 0] >= 0) & (np.diff(both, axis=1) > 0).all(1))  # none is twice
-        if solution.point is None or not whole.any():
-            return
-        z = solution.point
-        x, y = z[before.clip(0)], z[after.clip(0)]
-        which, alpha, beta, limit = self.hulls.cuts(x, y, self.vertices, rounding.WORTH, whole)
-        if len(which):
-            columns = np.concatenate([before[which], after[which]], axis=1)
-            values = np.concatenate([alpha, beta], axis=1)
-            yield Block(columns, values, np.full(len(which), -math.inf), limit)
+        asked = np.asarray((both[:, 0] >= 0) & (np.diff(both, axis=1) > 0).all(1))  # none is twice
+        if among is not None:
+            asked &= np.isin(np.arange(len(asked)), among)
+        x, y = point[before.clip(0)], point[after.clip(0)]
+        which, alpha, beta, limit = self.hulls.cuts(x, y, self.vertices, rounding.WORTH, asked)
+        columns = np.concatenate([before[which], after[which]], axis=1)
+        values = np.concatenate([alpha, beta], axis=1)
+        return which, Block(columns, values, np.full(len(which), -math.inf), limit)
+
+
+Faces = dict[int, tuple[Ints, Block]]
+"""Which groups of a team are broken, and by which rows, for those teams where any are."""
+
+
+def _faces(
+    teams: list[Team], encoding: Encoding, solution: Solution, among: Faces | None = None
+) -> Faces:
+    """Faces that a solution breaks; only of groups of other faces, where these are given."""
+    if solution.point is None:
+        return {}
+    found = {}
+    for place, team in enumerate(teams):
+        if among is None or place in among:
+            some = None if among is None else among[place][0]
+            groups, block = team.faces(encoding, solution.point, some)
+            if len(groups):
+                found[place] = (groups, block)
+    return found
 
 
 def _chosen(low: Floats, high: Floats, shape: tuple[int, ...], most: int) -> list[int]:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from warpcert.verify.programs import LinearProgram
 
 PROGRAMS = ("lp", "krelu", "milp")
-"""Methods that solve programs, after "alpha" has done what it can; only the last needs integers."""
+"""Methods that solve programs, after "interval" and "alpha"; only the last needs integers."""
 
 METHODS: dict[str, Bounder] = {
     "interval": IntervalPropagation(),
@@ -90,13 +90,14 @@ def _programs() -> dict[str, LinearProgram]:
 
 
 def _program_steps(method: str, solver: str) -> list[Step]:
-    """First "alpha", then programs for what that leaves open."""
+    """Cheap bounds first, and for "milp" an attack, then programs for what those leave open."""
     from warpcert.solve import Mixed, engine  # noqa: PLC0415 - the others need no solver
     from warpcert.verify.mixed import Decide  # noqa: PLC0415
     from warpcert.verify.programs import ProveEach, ProveInner  # noqa: PLC0415
 
-    chosen, first = engine(solver), ProveInner("alpha", METHODS["alpha"])
+    chosen = engine(solver)
+    first, inner = Prove("interval", METHODS["interval"]), ProveInner("alpha", METHODS["alpha"])
     if method == "milp":
-        return [first, Decide(mixed=Mixed(chosen))]
+        return [first, ATTACKS["interval"], inner, Decide(mixed=Mixed(chosen))]
     bounds = replace(_programs()[method], before=None, settled=0.0, engine=chosen)
-    return [first, ProveEach(method, bounds)]
+    return [first, inner, ProveEach(method, bounds)]
