@@ -19,14 +19,16 @@ from warpcert.core.memory import chunk_size
 from warpcert.core.progress import Progress, tell
 from warpcert.core.shapes import Float
 from warpcert.flow import DeformedImage, Region, Threat
-from warpcert.flow.split import whole
+from warpcert.flow.split import Parts, whole
 from warpcert.net import Hinge, Network
-from warpcert.verify.branch.cell import Cell, layers_of, stack
+from warpcert.verify.branch.cell import Cell, layers_of, meet, stack
 from warpcert.verify.branch.effort import Effort
+from warpcert.verify.branch.glance import Glance
 from warpcert.verify.branch.hunt import Hunt
 from warpcert.verify.branch.knife import Knife
-from warpcert.verify.branch.plot import Plot
+from warpcert.verify.branch.plot import PARALLEL, Plot
 from warpcert.verify.branch.proof import Proof, leaves_of
+from warpcert.verify.branch.trial import Trial
 
 KNOWN_ARRAYS = 16
 """Float64 arrays of every layer's size that one cell takes while it is bounded, about."""
@@ -50,6 +52,16 @@ HOPE = 0.3
 DULLER = 2.0
 """How many times less decisions gain than the first one promises. Measured: trees of a few dozen
 to some ten thousand nodes have about twice the depth that their roots' gains suggest."""
+
+LINEAR = 0.75
+"""Back-substitution is used on cells where it leaves no more than this share of the whole threat's
+gap; where intervals are nearly as good, they are ten times as quick."""
+
+STRONG = 0.5
+"""Seconds of work on an image before all attacks are tried."""
+
+SHARE = 0.1
+"""How much of the time attacks from the middle of cells may take."""
 
 PARTS = 3.0
 """How many of the four parts that a cut makes stay open, about."""
@@ -93,6 +105,10 @@ class Tree:
         self.plots: list[tuple[Cell, Plot]] = []
         self.proved = torch.full_like(margins, math.inf)
         self.hopes = {"light": 1.0, "full": 1.0}
+        self.linear = True
+        self.root, self.aside = first, list[Cell]()
+        self.strong, self.refined = False, False
+        self.start, self.hunting = time.perf_counter(), 0.0
         self.costs = {"cell": 0.02, "light": 0.1, "full": 1.0, "node": 5e-4}
 
     @property
@@ -113,12 +129,20 @@ class Tree:
 
     def grow(self) -> None:
         """Work until nothing is open or a field is found; the clock may end it at any time."""
+        self.start = time.perf_counter()
+        if self.fields:
+            self._begin()
         while (self.cells or self.plots) and not self.hunt.fooled:
             tick()
-            if self.cells:
+            if not self.strong and time.perf_counter() - self.start > STRONG:
+                self.strong = True
+                self.hunt.try_hard()
+            elif not self.cells:
+                self._tend()
+            elif self.linear:
                 self._sift()
             else:
-                self._tend()
+                self._slice()
             tell(lambda: Progress(self.open, float(self.margins.min())))
 
     def _inputs(self, cells: list[Cell], coupled: bool) -> InputSet:
@@ -136,6 +160,66 @@ class Tree:
         region = Region(float(threat.norm), threat.delta, lower, upper)
         images = self.image.expand(len(cells), -1, -1, -1)
         return DeformedImage(images, threat, region=region)
+
+    def _begin(self) -> None:
+        """See whether lines say more of the whole threat than intervals do."""
+        self.held, self.cells = dict(enumerate(self.cells)), []
+        before = [cell.worst for cell in self.held.values()]
+        self._filter(DeepPoly())
+        self.cells = list(self.held.values())
+        self.held.clear()
+        if self.cells:
+            self.root = self.cells[0]
+            self.linear = not self.root.worst < LINEAR * before[0]
+
+    def _slice(self) -> None:
+        """Bound a batch of cells by intervals; cut those that stay open, each where it is best.
+
+        After as long as it takes to bound the whole threat's neurons in full, that is done once.
+        """
+        if self.sets and not self.refined and self._elapsed > PATIENCE * self.costs["full"]:
+            self._strengthen()
+            return
+        size = self.effort.slices * (1 if self.image.device.type == "cpu" else PARALLEL)
+        self.cells.sort(key=lambda cell: cell.worst)
+        self.held = dict(enumerate(self.cells[:size]))
+        self.cells = self.cells[size:]
+        start, count = time.perf_counter(), len(self.held)
+        self._filter(IntervalPropagation())
+        if self.hunting < SHARE * self._elapsed:
+            begin = time.perf_counter()
+            self._centres(list(self.held.values()))
+            self.hunting += time.perf_counter() - begin
+        for number, cell in list(self.held.items()):
+            tick()
+            if self.hunt.fooled:
+                return
+            if self._spent(cell):
+                self.stopped.append(cell)
+                del self.held[number]
+                continue
+            (tried,) = self._trial([cell], self.refined)
+            self._part(cell, tried.pixel, self._trial.cut(cell, tried), tried.order)
+            del self.held[number]
+        self._learn("cell", (time.perf_counter() - start) / count)
+
+    @property
+    def _elapsed(self) -> float:
+        return time.perf_counter() - self.start
+
+    def _strengthen(self) -> None:
+        """Bound the neurons of the whole threat with its duals, for all cells.
+
+        Sound, because every cell is a part of the threat, so that what holds there holds on it.
+        """
+        self.refined = True
+        root, plot = self._plant(self.root, full=True)
+        if root.proved:
+            self._close(root, plot)
+            self.cells = []
+            return
+        self.cells = [meet(cell, root) for cell in self.cells]
+        self.root = root
 
     def _sift(self) -> None:
         """Bound a batch of cells; cut or plant those that stay open."""
@@ -265,18 +349,34 @@ class Tree:
 
     def _cut(self, cell: Cell) -> None:
         """Replace a cell by the parts it is cut into, or give it up."""
-        width = float((cell.upper - cell.lower).amax())
-        fine = width <= self.effort.finest * self.threat.delta or cell.level >= self.effort.levels
-        if not self.fields or fine or len(self.cells) >= self.effort.cells:
+        if not self.fields or self._spent(cell):
             self.stopped.append(cell)
             return
-        pixel, parts = self._knife(cell)
+        self._part(cell, *self._knife(cell))
+
+    def _spent(self, cell: Cell) -> bool:
+        """Whether a cell is so small, or so much waits, that it is not cut again."""
+        width = float((cell.upper - cell.lower).amax())
+        fine = width <= self.effort.finest * self.threat.delta or cell.level >= self.effort.levels
+        return fine or len(self.cells) >= self.effort.cells
+
+    def _part(
+        self, cell: Cell, pixel: tuple[int, int], parts: Parts, order: Tensor | None = None
+    ) -> None:
+        """Replace a cell by the parts it is cut into."""
         for lower, upper in zip(parts.lower, parts.upper, strict=True):
             number = 0
             if self.proof is not None:
                 number = self.proof.cut(cell.number, pixel, lower, upper)
-            part = replace(cell, lower=lower, upper=upper, level=cell.level + 1, number=number)
+            level = cell.level + 1
+            part = replace(cell, lower=lower, upper=upper, level=level, number=number, order=order)
             self.cells.append(part)
+
+    @cached_property
+    def _trial(self) -> Trial:
+        """Where to cut, by trying."""
+        tries = self.effort.tries * (1 if self.image.device.type == "cpu" else PARALLEL)
+        return Trial(self.threat, Glance(self.network, self.image, self.rows), tries)
 
     @cached_property
     def _knife(self) -> Knife:

@@ -1,0 +1,110 @@
+"""Glance: interval margins of many cells at once, quickly; nothing is proved."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+
+import torch
+from torch import Tensor
+
+from warpcert.core.interval import Interval
+from warpcert.core.shapes import Float
+from warpcert.flow import warp
+from warpcert.net import Activation, Affine, Network
+
+LINES = 5
+"""Grid lines per axis at which pixels are looked at, at most."""
+
+
+class Glance:
+    """What intervals say of one image (1, C, H, W) on cells, in float32: for choices alone.
+
+    Pixels are looked at where grid lines cross each other and the ends of their boxes. For norms 1
+    and 2 that is more than they can be.
+    """
+
+    def __init__(
+        self,
+        network: Network,
+        image: Float[Tensor, "1 C H W"],
+        rows: Float[Tensor, "1 S classes"],
+    ) -> None:
+        self.network = network.to(dtype=torch.float32)
+        self.image = image.to(torch.float32)
+        self.parts, self.constant = _substituted(self.network, rows.to(torch.float32))
+
+    @property
+    def entries(self) -> int:
+        """Float32 numbers that one cell takes, about."""
+        points = (2 + LINES) ** 2
+        return 4 * sum(map(math.prod, self.network.shapes)) + 8 * points * self.image.numel()
+
+    def __call__(
+        self,
+        lower: Float[Tensor, "N H W 2"],
+        upper: Float[Tensor, "N H W 2"],
+        known: Mapping[int, Interval],
+    ) -> Float[Tensor, "N S"]:
+        """The margins' lower ends on N cells; ``known`` are inner intervals that hold there."""
+        values = [self.pixels(lower, upper)]
+        for number, step in enumerate(self.network.steps, start=1):
+            given = [values[k] for k in step.inputs]
+            if isinstance(step.node, Activation):
+                now = Interval(*step.node.image(given[0].lower, given[0].upper))
+            else:
+                now = _spread(step.node, given)
+            if number in known:
+                old = known[number]
+                low, high = torch.maximum(now.lower, old.lower), torch.minimum(now.upper, old.upper)
+                now = Interval(torch.minimum(low, high), torch.maximum(low, high))
+            values.append(now)
+        total = self.constant
+        for value, (up, down) in self.parts.items():
+            now = values[value]
+            total = total + now.lower.flatten(1) @ up + now.upper.flatten(1) @ down
+        return total
+
+    def pixels(self, lower: Tensor, upper: Tensor) -> Interval:
+        """The least and the greatest value of every pixel on its box."""
+        columns, rows = (_stops(lower[..., axis], upper[..., axis]) for axis in (0, 1))
+        fields = torch.stack([torch.stack([x, y], dim=-1) for x in columns for y in rows])
+        bent = warp(self.image, fields.flatten(0, 1)).unflatten(0, fields.shape[:2])
+        return Interval(bent.amin(0), bent.amax(0))
+
+
+def _stops(low: Tensor, high: Tensor) -> list[Tensor]:
+    """The ends of intervals and some of the integers in between."""
+    first, last = math.floor(float(low.min())) + 1, math.ceil(float(high.max())) - 1
+    lines = list(range(first, last + 1))
+    if len(lines) > LINES:
+        lines = [first + k * (last - first) // (LINES - 1) for k in range(LINES)]
+    return [low, *(torch.clamp(torch.full_like(low, x), low, high) for x in lines), high]
+
+
+def _spread(node: Affine, given: list[Interval]) -> Interval:
+    """The interval of an affine step's output, its rounding not looked at."""
+    centre = node(*((x.lower + x.upper) / 2 for x in given))
+    radius = node.spread(*((x.upper - x.lower) / 2 for x in given))
+    return Interval(centre - radius, centre + radius)
+
+
+def _substituted(
+    network: Network, rows: Float[Tensor, "1 S classes"]
+) -> tuple[dict[int, tuple[Tensor, Tensor]], Float[Tensor, " S"]]:
+    """Rows of the scores in terms of what stands before the last affine steps.
+
+    By value the positive and the negative weights (n, S) of its flat entries, and a constant.
+    """
+    waiting, constant = {len(network): rows}, rows.new_zeros(rows.shape[1])
+    for number in range(len(network), 0, -1):
+        step = network.steps[number - 1]
+        if number not in waiting or not isinstance(step.node, Affine):
+            continue
+        row = waiting.pop(number)
+        if step.node.offset is not None:
+            constant = constant + (row * step.node.offset)[0].flatten(1).sum(1)
+        for k, part in zip(step.inputs, step.node.adjoint(row), strict=True):
+            waiting[k] = waiting[k] + part if k in waiting else part
+    flat = {k: row[0].flatten(1).T for k, row in waiting.items()}
+    return {k: (row.clamp(min=0), row.clamp(max=0)) for k, row in flat.items()}, constant
