@@ -9,8 +9,7 @@ import torch
 from torch import Tensor
 
 from warpcert.core.interval import Interval
-from warpcert.core.shapes import Float
-from warpcert.flow import warp
+from warpcert.core.shapes import Bool, Float
 from warpcert.net import Activation, Affine, Network
 
 LINES = 5
@@ -37,17 +36,16 @@ class Glance:
     @property
     def entries(self) -> int:
         """Float32 numbers that one cell takes, about."""
-        points = (2 + LINES) ** 2
-        return 4 * sum(map(math.prod, self.network.shapes)) + 8 * points * self.image.numel()
+        return 4 * sum(map(math.prod, self.network.shapes)) + 8 * self.image[0, 0].numel()
 
     def __call__(
-        self,
-        lower: Float[Tensor, "N H W 2"],
-        upper: Float[Tensor, "N H W 2"],
-        known: Mapping[int, Interval],
+        self, pixels: Interval, known: Mapping[int, Interval]
     ) -> Float[Tensor, "N S"]:
-        """The margins' lower ends on N cells; ``known`` are inner intervals that hold there."""
-        values = [self.pixels(lower, upper)]
+        """The margins' lower ends where pixels (N, C, H, W) are in intervals.
+
+        ``known`` are inner intervals (N, ...) that hold there, by value.
+        """
+        values = [pixels]
         for number, step in enumerate(self.network.steps, start=1):
             given = [values[k] for k in step.inputs]
             if isinstance(step.node, Activation):
@@ -65,16 +63,56 @@ class Glance:
             total = total + now.lower.flatten(1) @ up + now.upper.flatten(1) @ down
         return total
 
-    def pixels(self, lower: Tensor, upper: Tensor) -> Interval:
-        """The least and the greatest value of every pixel on its box."""
+    def pixels(self, lower: Float[Tensor, "N H W 2"], upper: Float[Tensor, "N H W 2"]) -> Interval:
+        """The least and the greatest value (N, C, H, W) of every pixel on its box."""
+        at = torch.arange(math.prod(lower.shape[1:3]), device=lower.device).expand(len(lower), -1)
+        found = self._ends(at, lower.flatten(1, 2), upper.flatten(1, 2))
+        shape = (-1, len(lower), *lower.shape[1:3])
+        return Interval(*(x.view(shape).transpose(0, 1).contiguous() for x in found))
+
+    def changed(
+        self, before: Interval, moved: Bool[Tensor, "N H W"], lower: Tensor, upper: Tensor
+    ) -> Interval:
+        """Values (N, C, H, W) as they were before, but where boxes (N, H, W, 2) are others."""
+        cell, at = moved.flatten(1).nonzero(as_tuple=True)
+        here = (cell, at)
+        found = self._ends(at, lower.flatten(1, 2)[here], upper.flatten(1, 2)[here])
+        low, high = (x.flatten(2).clone() for x in (before.lower, before.upper))
+        low[cell, :, at], high[cell, :, at] = (x.T for x in found)
+        return Interval(low.view_as(before.lower), high.view_as(before.upper))
+
+    def _ends(self, at: Tensor, lower: Tensor, upper: Tensor) -> tuple[Tensor, Tensor]:
+        """The least and greatest values (C, ...) of pixels, by number (...), on boxes (..., 2)."""
+        height, width = self.image.shape[2:]
+        flat = self.image[0].flatten(1)
         columns, rows = (_stops(lower[..., axis], upper[..., axis]) for axis in (0, 1))
-        fields = torch.stack([torch.stack([x, y], dim=-1) for x in columns for y in rows])
-        bent = warp(self.image, fields.flatten(0, 1)).unflatten(0, fields.shape[:2])
-        return Interval(bent.amin(0), bent.amax(0))
+        low = torch.full((len(flat), *at.shape), math.inf, device=at.device)
+        high = -low
+        for x in columns:
+            left, right, s = _between(x + at % width, width)
+            for y in rows:
+                top, bottom, t = _between(y + at // width, height)
+                above = torch.lerp(flat[:, top * width + left], flat[:, top * width + right], s)
+                below = torch.lerp(
+                    flat[:, bottom * width + left], flat[:, bottom * width + right], s
+                )
+                value = torch.lerp(above, below, t)
+                low, high = torch.minimum(low, value), torch.maximum(high, value)
+        return low, high
+
+
+def _between(place: Tensor, length: int) -> tuple[Tensor, Tensor, Tensor]:
+    """The grid coordinates on both sides of places, clamped to the image, and the fraction."""
+    inside = place.clamp(0, length - 1)
+    first = inside.floor()
+    number = first.long()
+    return number, (number + 1).clamp(max=length - 1), inside - first
 
 
 def _stops(low: Tensor, high: Tensor) -> list[Tensor]:
     """The ends of intervals and some of the integers in between."""
+    if not low.numel():
+        return [low]
     first, last = math.floor(float(low.min())) + 1, math.ceil(float(high.max())) - 1
     lines = list(range(first, last + 1))
     if len(lines) > LINES:

@@ -57,7 +57,11 @@ LINEAR = 0.75
 """Back-substitution is used on cells where it leaves no more than this share of the whole threat's
 gap; where intervals are nearly as good, they are ten times as quick."""
 
-STRONG = 0.5
+LATER = 4.0
+"""How many times longer than bounding neurons over the whole coupled set cells have been cut before
+that is tried."""
+
+STRONG = 1.0
 """Seconds of work on an image before all attacks are tried."""
 
 SHARE = 0.1
@@ -177,7 +181,7 @@ class Tree:
 
         After as long as it takes to bound the whole threat's neurons in full, that is done once.
         """
-        if self.sets and not self.refined and self._elapsed > PATIENCE * self.costs["full"]:
+        if self.sets and not self.refined and self._elapsed > LATER * self.costs["full"]:
             self._strengthen()
             return
         size = self.effort.slices * (1 if self.image.device.type == "cpu" else PARALLEL)
@@ -190,16 +194,16 @@ class Tree:
             begin = time.perf_counter()
             self._centres(list(self.held.values()))
             self.hunting += time.perf_counter() - begin
-        for number, cell in list(self.held.items()):
-            tick()
-            if self.hunt.fooled:
-                return
+        if not self.held or self.hunt.fooled:
+            return
+        numbers, cells = list(self.held), list(self.held.values())
+        for number, cell, tried in zip(
+            numbers, cells, self._trial(cells, self.refined), strict=True
+        ):
             if self._spent(cell):
                 self.stopped.append(cell)
-                del self.held[number]
-                continue
-            (tried,) = self._trial([cell], self.refined)
-            self._part(cell, tried.pixel, self._trial.cut(cell, tried), tried.order)
+            else:
+                self._part(cell, tried.pixel, self._trial.cut(cell, tried), tried.order)
             del self.held[number]
         self._learn("cell", (time.perf_counter() - start) / count)
 

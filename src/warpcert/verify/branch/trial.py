@@ -18,7 +18,7 @@ from warpcert.core.rounding import NOTHING
 from warpcert.core.shapes import Float, Int
 from warpcert.flow import Threat
 from warpcert.flow.split import Parts, cutting_point, split
-from warpcert.verify.branch.cell import Cell
+from warpcert.verify.branch.cell import Cell, stack
 from warpcert.verify.branch.glance import Glance
 
 STEEP = 3.0
@@ -51,6 +51,15 @@ class Tried(NamedTuple):
     order: Tensor
 
 
+class _Cells(NamedTuple):
+    """Boxes (n, H, W, 2) of cells, their pixels (n, C, H, W), and inner intervals by value."""
+
+    lower: Tensor
+    upper: Tensor
+    pixels: Interval
+    known: dict[int, Interval]
+
+
 @dataclass(frozen=True, eq=False)
 class Trial:
     """Cuts of an image's cells by what intervals say of both parts.
@@ -68,39 +77,40 @@ class Trial:
 
     def __call__(self, cells: Sequence[Cell], refined: bool) -> list[Tried]:
         """The best cut of each cell; ``refined``: their layers know more than intervals do."""
-        return [self._try(cell, refined) for cell in cells]
+        lower = torch.stack([cell.lower for cell in cells]).to(torch.float32)
+        upper = torch.stack([cell.upper for cell in cells]).to(torch.float32)
+        known = stack(cells).layers if refined else {}
+        single = {k: Interval(x.lower.float(), x.upper.float()) for k, x in known.items()}
+        whole = _Cells(lower, upper, self.glance.pixels(lower, upper), single)
+        gaps = _gaps(self.glance(whole.pixels, single)) + NOTHING
+        orders = [self._candidates if cell.order is None else cell.order for cell in cells]
+        order, every = torch.stack(orders), len(self._candidates)
+        tries = every if any(cell.order is None for cell in cells) else min(self.tries, every)
+        which = torch.arange(len(cells), device=order.device)
+        shares = torch.full((len(cells), every, 2), math.inf, device=order.device)
+        shares[:, :tries] = self._gaps_after(whole, which, order[:, :tries])
+        poor = _prices(shares / gaps[:, None, None]).amin(1) > POOR * 2.0**STEEP
+        again = poor.nonzero().squeeze(1)
+        if tries < every and len(again):
+            shares[again, tries:] = self._gaps_after(whole, again, order[again, tries:])
+        shares = shares / gaps[:, None, None]
+        ranks = _prices(shares).argsort(dim=1, stable=True)
+        order, best = order.gather(1, ranks), shares[which, ranks[:, 0]].tolist()
+        return [
+            self._tried(int(first), two, row)
+            for first, two, row in zip(order[:, 0].tolist(), best, order, strict=True)
+        ]
+
+    def _tried(self, cut: int, shares: list[float], order: Tensor) -> Tried:
+        height, width = self.glance.image.shape[2:]
+        axis, at = divmod(cut, height * width)
+        return Tried((at // width, at % width), axis, _size(*shares), order)
 
     def cut(self, cell: Cell, tried: Tried) -> Parts:
         """The parts of a cell."""
         at = torch.tensor([tried.pixel], device=cell.lower.device)
         axes = torch.tensor([[tried.axis == 0, tried.axis == 1]], device=cell.lower.device)
         return split(self.threat, cell.lower[None], cell.upper[None], at, axes)
-
-    def _try(self, cell: Cell, refined: bool) -> Tried:
-        known = dict[int, Interval]()
-        if refined:
-            known = {
-                k: Interval(x.lower.to(torch.float32), x.upper.to(torch.float32))
-                for k, x in cell.layers.items()
-            }
-        lower, upper = (x.to(torch.float32) for x in (cell.lower, cell.upper))
-        gap = float(_gaps(self.glance(lower[None], upper[None], known))) + NOTHING
-        order, rest = self._candidates, self._candidates[:0]
-        if cell.order is not None:
-            order, rest = cell.order[: self.tries], cell.order[self.tries :]
-        shares = self._shares(lower, upper, known, order) / gap
-        prices = _prices(shares)
-        if len(rest) and float(prices.min()) > POOR * 2.0**STEEP:
-            order = cell.order if cell.order is not None else order
-            rest = order[:0]
-            shares = self._shares(lower, upper, known, order) / gap
-            prices = _prices(shares)
-        best = int(prices.argmin())
-        ranked = torch.cat([order[prices.argsort()], rest])
-        pixels = math.prod(lower.shape[:2])
-        at, axis = int(order[best]) % pixels, int(order[best]) // pixels
-        pixel = (at // lower.shape[1], at % lower.shape[1])
-        return Tried(pixel, axis, _size(*shares[best].tolist()), ranked)
 
     @cached_property
     def _candidates(self) -> Int[Tensor, " K"]:
@@ -119,46 +129,53 @@ class Trial:
             every = (box.lower < box.upper).any(1).flatten().nonzero().squeeze(1)
         return torch.cat([every, every + height * width])
 
-    def _shares(
-        self,
-        lower: Float[Tensor, "H W 2"],
-        upper: Float[Tensor, "H W 2"],
-        known: dict[int, Interval],
-        order: Int[Tensor, " K"],
-    ) -> Float[Tensor, "K 2"]:
-        """The gaps of both parts of every cut; inf where a pixel cannot be cut."""
-        size = max(1, chunk_size(4 * 2 * self.glance.entries, lower.device))
+    def _gaps_after(
+        self, cells: _Cells, which: Int[Tensor, " n"], order: Int[Tensor, "n K"]
+    ) -> Float[Tensor, "n K 2"]:
+        """The gaps of both parts of every cut of some cells; inf where a pixel cannot be cut."""
+        parents, cuts = which.repeat_interleave(order.shape[1]), order.flatten()
+        size = chunk_size(4 * 2 * self.glance.entries, order.device)
         found = []
-        for some in order.split(size):
+        for cell, cut in zip(parents.split(size), cuts.split(size), strict=True):
             tick()
-            first, second = self._halves(lower, upper, some)
-            both = (torch.cat(x) for x in zip(first, second, strict=True))
-            gaps = _gaps(self.glance(*both, known)).view(2, -1).T
-            found.append(gaps)
-        wide = (upper - lower).flatten(0, 1).T.flatten()[order] > NARROWEST
-        return torch.where(wide[:, None], torch.cat(found), math.inf)
+            lower, upper = cells.lower[cell], cells.upper[cell]
+            first, second = self._halves(lower, upper, cut)
+            halves = (torch.cat(x) for x in zip(first, second, strict=True))
+            gaps = _gaps(self._look(cells, torch.cat([cell, cell]), *halves))
+            wide = (upper - lower).flatten(1, 2).transpose(1, 2).flatten(1)
+            enough = wide.gather(1, cut[:, None]) > NARROWEST
+            found.append(torch.where(enough, gaps.view(2, -1).T, math.inf))
+        return torch.cat(found).view(*order.shape, 2)
+
+    def _look(self, cells: _Cells, parents: Tensor, lower: Tensor, upper: Tensor) -> Tensor:
+        """The margins of parts of cells."""
+        before = Interval(cells.pixels.lower[parents], cells.pixels.upper[parents])
+        moved = (lower != cells.lower[parents]) | (upper != cells.upper[parents])
+        alive = (before.lower < before.upper).any(1)
+        pixels = self.glance.changed(before, moved.any(-1) & alive, lower, upper)
+        known = {k: Interval(x.lower[parents], x.upper[parents]) for k, x in cells.known.items()}
+        return self.glance(pixels, known)
 
     def _halves(
-        self, lower: Tensor, upper: Tensor, order: Tensor
+        self, lower: Float[Tensor, "K H W 2"], upper: Float[Tensor, "K H W 2"], cuts: Tensor
     ) -> tuple[tuple[Tensor, Tensor], tuple[Tensor, Tensor]]:
-        """The boxes (K, H, W, 2) of both parts of cuts, as `confine` makes them, about."""
-        height, width = lower.shape[:2]
-        pixels = height * width
-        at, axis = order % pixels, order // pixels
-        rows = torch.arange(height, device=order.device)[None, :, None]
-        columns = torch.arange(width, device=order.device)[None, None, :]
+        """The boxes of both parts of cuts, as `confine` makes them, about."""
+        height, width = lower.shape[1:3]
+        at, axis = cuts % (height * width), cuts // (height * width)
+        rows = torch.arange(height, device=cuts.device)[None, :, None]
+        columns = torch.arange(width, device=cuts.device)[None, None, :]
         steps = (rows - (at // width)[:, None, None]).abs()
         steps = steps + (columns - (at % width)[:, None, None]).abs()
         way = torch.where(steps > 0, self.threat.gamma * steps.clamp(min=1), 0.0)
-        low, high = (x.flatten(0, 1)[at, axis] for x in (lower, upper))
-        cut = cutting_point(low, high)[:, None, None]
+        which = torch.arange(len(cuts), device=cuts.device)
+        here = (which, at // width, at % width, axis)
+        cut = cutting_point(lower[here], upper[here])[:, None, None]
         along = torch.nn.functional.one_hot(axis, 2).bool()[:, None, None]
         end = torch.where(along, (cut + way)[..., None], math.inf)
         begin = torch.where(along, (cut - way)[..., None], -math.inf)
-        whole = lower.expand(len(order), -1, -1, -1), upper.expand(len(order), -1, -1, -1)
-        below = torch.minimum(whole[1], torch.maximum(end, whole[0]))
-        above = torch.maximum(whole[0], torch.minimum(begin, whole[1]))
-        return (whole[0], below), (above, whole[1])
+        below = torch.minimum(upper, torch.maximum(end, lower))
+        above = torch.maximum(lower, torch.minimum(begin, upper))
+        return (lower, below), (above, upper)
 
 
 def _gaps(margins: Float[Tensor, "N S"]) -> Float[Tensor, " N"]:
@@ -167,9 +184,9 @@ def _gaps(margins: Float[Tensor, "N S"]) -> Float[Tensor, " N"]:
     return missing.amax(1) + OTHERS * missing.sum(1)
 
 
-def _prices(shares: Float[Tensor, "K 2"]) -> Float[Tensor, " K"]:
+def _prices(shares: Float[Tensor, "*K 2"]) -> Float[Tensor, "*K"]:
     """What is left to do after cuts, by the shares of a gap that their parts keep."""
-    return torch.where(shares > 0, torch.exp2(STEEP * shares), 0.0).sum(1)
+    return torch.where(shares > 0, torch.exp2(STEEP * shares), 0.0).sum(-1)
 
 
 def _size(first: float, second: float) -> float:
