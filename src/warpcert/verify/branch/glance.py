@@ -10,7 +10,7 @@ from torch import Tensor
 
 from warpcert.core.interval import Interval
 from warpcert.core.shapes import Bool, Float
-from warpcert.net import Activation, Affine, Network
+from warpcert.net import Activation, Affine, Hinge, Network
 
 LINES = 5
 """Grid lines per axis at which pixels are looked at, at most."""
@@ -49,7 +49,7 @@ class Glance:
         for number, step in enumerate(self.network.steps, start=1):
             given = [values[k] for k in step.inputs]
             if isinstance(step.node, Activation):
-                now = Interval(*step.node.image(given[0].lower, given[0].upper))
+                now = _activated(step.node, given[0])
             else:
                 now = _spread(step.node, given)
             if number in known:
@@ -118,6 +118,13 @@ def _stops(low: Tensor, high: Tensor) -> list[Tensor]:
     if len(lines) > LINES:
         lines = [first + k * (last - first) // (LINES - 1) for k in range(LINES)]
     return [low, *(torch.clamp(torch.full_like(low, x), low, high) for x in lines), high]
+
+
+def _activated(node: Activation, given: Interval) -> Interval:
+    """An activation's image of an interval; a hinge that does not turn is looked at quickly."""
+    if isinstance(node, Hinge) and min(node.sides) >= 0:
+        return Interval(node(given.lower), node(given.upper))
+    return Interval(*node.image(given.lower, given.upper))
 
 
 def _spread(node: Affine, given: list[Interval]) -> Interval:
