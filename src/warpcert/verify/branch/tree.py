@@ -19,7 +19,7 @@ from warpcert.core.memory import chunk_size
 from warpcert.core.progress import Progress, tell
 from warpcert.core.shapes import Float
 from warpcert.flow import DeformedImage, Region, Threat
-from warpcert.flow.split import Parts, whole
+from warpcert.flow.split import whole
 from warpcert.net import Hinge, Network
 from warpcert.verify.branch.cell import Cell, layers_of, meet, stack
 from warpcert.verify.branch.effort import Effort
@@ -124,9 +124,8 @@ class Tree:
     @property
     def margins(self) -> Float[Tensor, " S"]:
         """Proved lower bounds of all margins, with what is open as far as it is known."""
-        least = self.proved
-        for cell in (*self.cells, *self.held.values(), *self.stopped):
-            least = torch.minimum(least, cell.margins)
+        open_ = (cell.margins for cell in (*self.cells, *self.held.values(), *self.stopped))
+        least = torch.stack([self.proved, *open_]).amin(0)
         for cell, plot in self.plots:
             least = torch.minimum(least, torch.maximum(plot.margins, cell.margins))
         return least
@@ -185,7 +184,8 @@ class Tree:
             self._strengthen()
             return
         size = self.effort.slices * (1 if self.image.device.type == "cpu" else PARALLEL)
-        self.cells.sort(key=lambda cell: cell.worst)
+        crowded = len(self.cells) > self.effort.cells  # then what is nearest to a proof comes first
+        self.cells.sort(key=lambda cell: cell.loose, reverse=crowded)
         self.held = dict(enumerate(self.cells[:size]))
         self.cells = self.cells[size:]
         start, count = time.perf_counter(), len(self.held)
@@ -194,18 +194,25 @@ class Tree:
             begin = time.perf_counter()
             self._centres(list(self.held.values()))
             self.hunting += time.perf_counter() - begin
-        if not self.held or self.hunt.fooled:
-            return
-        numbers, cells = list(self.held), list(self.held.values())
-        for number, cell, tried in zip(
-            numbers, cells, self._trial(cells, self.refined), strict=True
-        ):
-            if self._spent(cell):
-                self.stopped.append(cell)
-            else:
-                self._part(cell, tried.pixel, self._trial.cut(cell, tried), tried.order)
-            del self.held[number]
+        if self.held and not self.hunt.fooled:
+            self._cut_each()
         self._learn("cell", (time.perf_counter() - start) / count)
+
+    def _cut_each(self) -> None:
+        """Cut the cells at hand, each where it is best; give up those that are fine enough."""
+        fine = self._fine(list(self.held.values()))
+        for number, done in zip(list(self.held), fine, strict=True):
+            if done:
+                self.stopped.append(self.held[number])
+                del self.held[number]
+        cells = list(self.held.values())
+        if not cells:
+            return
+        tried = self._trial(cells, self.refined)
+        parts = self._trial.cut(cells, tried)
+        for k, lower, upper in zip(parts.parents.tolist(), parts.lower, parts.upper, strict=True):
+            self._part(cells[k], tried[k].pixel, lower, upper, tried[k].order)
+        self.held.clear()
 
     @property
     def _elapsed(self) -> float:
@@ -251,11 +258,13 @@ class Tree:
         cells = list(self.held.values())
         inputs = self._inputs(cells, coupled=False)
         found = engine(self.network, inputs, self.rows.expand(len(cells), -1, -1), stack(cells))
+        worst = found.margins.amin(1).tolist()
         for place, number in enumerate(list(self.held)):
             margins, layers = found.margins[place], layers_of(found, place)
-            cell = replace(cells[place], layers=layers, margins=margins)
-            self.held[number] = replace(cell, loose=cell.worst)
-            if cell.proved:
+            self.held[number] = replace(
+                cells[place], layers=layers, margins=margins, loose=worst[place]
+            )
+            if worst[place] > 0 and self.held[number].proved:
                 self._close(self.held[number])
                 del self.held[number]  # only now: what stops before leaves it open
 
@@ -353,28 +362,35 @@ class Tree:
 
     def _cut(self, cell: Cell) -> None:
         """Replace a cell by the parts it is cut into, or give it up."""
-        if not self.fields or self._spent(cell):
+        crowded = len(self.cells) >= self.effort.cells
+        if not self.fields or crowded or self._fine([cell])[0]:
             self.stopped.append(cell)
             return
-        self._part(cell, *self._knife(cell))
+        pixel, parts = self._knife(cell)
+        for lower, upper in zip(parts.lower, parts.upper, strict=True):
+            self._part(cell, pixel, lower, upper)
 
-    def _spent(self, cell: Cell) -> bool:
-        """Whether a cell is so small, or so much waits, that it is not cut again."""
-        width = float((cell.upper - cell.lower).amax())
-        fine = width <= self.effort.finest * self.threat.delta or cell.level >= self.effort.levels
-        return fine or len(self.cells) >= self.effort.cells
+    def _fine(self, cells: list[Cell]) -> list[bool]:
+        """Which cells are so small that they are not cut again."""
+        widths = torch.stack([(cell.upper - cell.lower).amax() for cell in cells]).tolist()
+        least = self.effort.finest * self.threat.delta
+        deep = (cell.level >= self.effort.levels for cell in cells)
+        return [width <= least or low for width, low in zip(widths, deep, strict=True)]
 
     def _part(
-        self, cell: Cell, pixel: tuple[int, int], parts: Parts, order: Tensor | None = None
+        self,
+        cell: Cell,
+        pixel: tuple[int, int],
+        lower: Tensor,
+        upper: Tensor,
+        order: Tensor | None = None,
     ) -> None:
-        """Replace a cell by the parts it is cut into."""
-        for lower, upper in zip(parts.lower, parts.upper, strict=True):
-            number = 0
-            if self.proof is not None:
-                number = self.proof.cut(cell.number, pixel, lower, upper)
-            level = cell.level + 1
-            part = replace(cell, lower=lower, upper=upper, level=level, number=number, order=order)
-            self.cells.append(part)
+        """Let a part of a cell wait, with what is known of the whole."""
+        level, number = cell.level + 1, 0
+        if self.proof is not None:
+            number = self.proof.cut(cell.number, pixel, lower, upper)
+        part = replace(cell, lower=lower, upper=upper, level=level, number=number, order=order)
+        self.cells.append(part)
 
     @cached_property
     def _trial(self) -> Trial:

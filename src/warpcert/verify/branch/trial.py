@@ -106,11 +106,15 @@ class Trial:
         axis, at = divmod(cut, height * width)
         return Tried((at // width, at % width), axis, _size(*shares), order)
 
-    def cut(self, cell: Cell, tried: Tried) -> Parts:
-        """The parts of a cell."""
-        at = torch.tensor([tried.pixel], device=cell.lower.device)
-        axes = torch.tensor([[tried.axis == 0, tried.axis == 1]], device=cell.lower.device)
-        return split(self.threat, cell.lower[None], cell.upper[None], at, axes)
+    def cut(self, cells: Sequence[Cell], tried: Sequence[Tried]) -> Parts:
+        """The parts of cells, each cut as it is best."""
+        device = cells[0].lower.device
+        at = torch.tensor([best.pixel for best in tried], device=device)
+        axes = torch.tensor([[best.axis == 0, best.axis == 1] for best in tried], device=device)
+        lower, upper = (
+            torch.stack([getattr(x, name) for x in cells]) for name in ("lower", "upper")
+        )
+        return split(self.threat, lower, upper, at, axes)
 
     @cached_property
     def _candidates(self) -> Int[Tensor, " K"]:
