@@ -57,6 +57,9 @@ LINEAR = 0.75
 """Back-substitution is used on cells where it leaves no more than this share of the whole threat's
 gap; where intervals are nearly as good, they are ten times as quick."""
 
+MOST = 1e4
+"""More cells than that, by the first cut's gain, are not cut by intervals alone."""
+
 LATER = 4.0
 """How many times longer than bounding neurons over the whole coupled set cells have been cut before
 that is tried."""
@@ -64,7 +67,7 @@ that is tried."""
 STRONG = 1.0
 """Seconds of work on an image before all attacks are tried."""
 
-SHARE = 0.1
+SHARE = 0.15
 """How much of the time attacks from the middle of cells may take."""
 
 PARTS = 3.0
@@ -110,7 +113,7 @@ class Tree:
         self.proved = torch.full_like(margins, math.inf)
         self.hopes = {"light": 1.0, "full": 1.0}
         self.linear = True
-        self.root, self.aside = first, list[Cell]()
+        self.root = first
         self.strong, self.refined = False, False
         self.start, self.hunting = time.perf_counter(), 0.0
         self.costs = {"cell": 0.02, "light": 0.1, "full": 1.0, "node": 5e-4}
@@ -174,6 +177,10 @@ class Tree:
         if self.cells:
             self.root = self.cells[0]
             self.linear = not self.root.worst < LINEAR * before[0]
+        if not self.linear:
+            (tried,) = self._trial(self.cells, self.refined)
+            self.linear = tried.cells > MOST
+            self.cells = [replace(self.root, order=tried.order)]
 
     def _slice(self) -> None:
         """Bound a batch of cells by intervals; cut those that stay open, each where it is best.
@@ -240,9 +247,10 @@ class Tree:
         self.held = dict(enumerate(self.cells[:size]))
         self.cells = self.cells[size:]
         start, count = time.perf_counter(), len(self.held)
-        self._filter(IntervalPropagation())
-        if self.fields or not self.relus:
-            self._filter(DeepPoly())
+        if not self.fields or any(cell.level for cell in self.held.values()):  # else it was begun
+            self._filter(IntervalPropagation())
+            if self.fields or not self.relus:
+                self._filter(DeepPoly())
         self._learn("cell", (time.perf_counter() - start) / count)
         centres = dict(zip(self.held, self._centres(list(self.held.values())), strict=True))
         while self.held and not self.hunt.fooled:

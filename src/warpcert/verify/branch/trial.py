@@ -31,6 +31,12 @@ OTHERS = 0.05
 POOR = 1.2
 """A cut that saves less than this, in terms of what cutting in vain would, makes us look at all."""
 
+WIDER = 8
+"""How many times more cuts are tried where the first ones bring next to nothing."""
+
+APART = 4.0
+"""Pixels are at first so far apart that gamma leaves delta over this between them, about."""
+
 LONGEST = 40.0
 """The logarithm of the most cells that are counted."""
 
@@ -66,9 +72,10 @@ class Trial:
 
     A cut of pixel r along an axis halves its interval and confines its neighbours; which r is best
     depends on all layers, and differs by powers of ten in the cells that a proof needs: so each
-    one is tried. The first ``tries`` of a parent's order are tried in its parts; all of them where
-    these bring next to nothing. Pixels are ``stride`` apart: nearer ones hardly differ when gamma
-    is small. Heuristics alone: whatever is cut where, the parts cover the cell.
+    one is tried. The first ``tries`` of a parent's order are tried in its parts; many more where
+    these bring next to nothing, and if none brings more, also two cuts in a row: the first one may
+    part nothing that the second one parts. Pixels far apart come first, at the distance at which
+    they differ for this gamma. Heuristics alone: whatever is cut where, the parts cover the cell.
     """
 
     threat: Threat
@@ -83,18 +90,25 @@ class Trial:
         single = {k: Interval(x.lower.float(), x.upper.float()) for k, x in known.items()}
         whole = _Cells(lower, upper, self.glance.pixels(lower, upper), single)
         gaps = _gaps(self.glance(whole.pixels, single)) + NOTHING
-        orders = [self._candidates if cell.order is None else cell.order for cell in cells]
-        order, every = torch.stack(orders), len(self._candidates)
-        tries = every if any(cell.order is None for cell in cells) else min(self.tries, every)
+        first, candidates = self._candidates
+        orders = [candidates if cell.order is None else cell.order for cell in cells]
+        order, most = torch.stack(orders), min(len(candidates), WIDER * self.tries)
+        tries = min(most, first if any(cell.order is None for cell in cells) else self.tries)
         which = torch.arange(len(cells), device=order.device)
-        shares = torch.full((len(cells), every, 2), math.inf, device=order.device)
+        shares = torch.full((len(cells), len(candidates), 2), math.inf, device=order.device)
         shares[:, :tries] = self._gaps_after(whole, which, order[:, :tries])
-        poor = _prices(shares / gaps[:, None, None]).amin(1) > POOR * 2.0**STEEP
-        again = poor.nonzero().squeeze(1)
-        if tries < every and len(again):
-            shares[again, tries:] = self._gaps_after(whole, again, order[again, tries:])
+        again = _poor(_prices(shares / gaps[:, None, None]))
+        if tries < most and len(again):
+            shares[again, tries:most] = self._gaps_after(whole, again, order[again, tries:most])
         shares = shares / gaps[:, None, None]
-        ranks = _prices(shares).argsort(dim=1, stable=True)
+        prices = _prices(shares)
+        again = _poor(prices)
+        if len(again):
+            ahead = self._gaps_after(whole, again, order[again, :most], twice=True)
+            after = _prices(ahead / gaps[again, None, None])
+            each = torch.sqrt(after * 2.0**STEEP)  # of two cuts alike that lead there
+            prices[again, :most] = torch.minimum(prices[again, :most], each)
+        ranks = prices.argsort(dim=1, stable=True)
         order, best = order.gather(1, ranks), shares[which, ranks[:, 0]].tolist()
         return [
             self._tried(int(first), two, row)
@@ -117,39 +131,63 @@ class Trial:
         return split(self.threat, lower, upper, at, axes)
 
     @cached_property
-    def _candidates(self) -> Int[Tensor, " K"]:
-        """Pixels that may be cut, by number; those along y are numbered after those along x."""
+    def _candidates(self) -> tuple[int, Int[Tensor, " K"]]:
+        """Cuts by number, pixels far apart first, and how many of them to try at first.
+
+        Pixels are numbered row by row; those along y come after all of those along x.
+        """
         image = self.glance.image
         height, width = image.shape[2:]
-        reach = self.threat.delta / (4 * self.threat.gamma) if self.threat.gamma > 0 else math.inf
-        stride = int(max(1.0, min(reach, height // 3, width // 3)))
-        rows = torch.arange(stride // 2, height, stride, device=image.device)
-        columns = torch.arange(stride // 2, width, stride, device=image.device)
-        every = (rows[:, None] * width + columns).flatten()
+        region = self.threat.region((height, width))
+        ends = (x.expand(1, height, width, 2).to(image) for x in (region.lower, region.upper))
+        box = self.glance.pixels(*ends)
+        free = (box.lower < box.upper).any(1).flatten()
+        reach = self.threat.delta / (APART * self.threat.gamma) if self.threat.gamma else math.inf
+        stride = 1
+        while 2 * stride <= min(reach, height / 3, width / 3):
+            stride *= 2
+        rows = torch.arange(height, device=image.device)[:, None]
+        columns = torch.arange(width, device=image.device)[None]
+        levels = torch.zeros((height, width), dtype=torch.int64, device=image.device)
+        step = stride
+        while step >= 1:  # a pixel's level is the coarsest grid that it is on
+            at = (rows % step == step // 2) & (columns % step == step // 2)
+            levels = torch.where(at & (levels == 0), step, levels)
+            step //= 2
         if stride == 1:
-            region = self.threat.region((height, width))
-            ends = (x.expand(1, height, width, 2).to(image) for x in (region.lower, region.upper))
-            box = self.glance.pixels(*ends)
-            every = (box.lower < box.upper).any(1).flatten().nonzero().squeeze(1)
-        return torch.cat([every, every + height * width])
+            levels = torch.where(free.view(height, width), levels, 0)
+        levels = torch.where((levels == stride) | free.view(height, width), levels, 0).flatten()
+        order = torch.argsort(levels, descending=True, stable=True)[: int((levels > 0).sum())]
+        both = torch.stack([order, order + height * width], dim=1).flatten()
+        return 2 * int((levels == stride).sum()), both
 
     def _gaps_after(
-        self, cells: _Cells, which: Int[Tensor, " n"], order: Int[Tensor, "n K"]
-    ) -> Float[Tensor, "n K 2"]:
-        """The gaps of both parts of every cut of some cells; inf where a pixel cannot be cut."""
+        self,
+        cells: _Cells,
+        which: Int[Tensor, " n"],
+        order: Int[Tensor, "n K"],
+        twice: bool = False,
+    ) -> Float[Tensor, "n K parts"]:
+        """The gaps of both parts of every cut of some cells; inf where a pixel cannot be cut.
+
+        ``twice``: of the four parts when both are cut again at the same pixel.
+        """
         parents, cuts = which.repeat_interleave(order.shape[1]), order.flatten()
         size = chunk_size(4 * 2 * self.glance.entries, order.device)
         found = []
         for cell, cut in zip(parents.split(size), cuts.split(size), strict=True):
             tick()
             lower, upper = cells.lower[cell], cells.upper[cell]
-            first, second = self._halves(lower, upper, cut)
-            halves = (torch.cat(x) for x in zip(first, second, strict=True))
-            gaps = _gaps(self._look(cells, torch.cat([cell, cell]), *halves))
+            made = self._halves(lower, upper, cut)
+            if twice:
+                made = [part for half in made for part in self._halves(*half, cut)]
+            count = len(made)
+            halves = (torch.cat(x) for x in zip(*made, strict=True))
+            gaps = _gaps(self._look(cells, cell.repeat(count), *halves))
             wide = (upper - lower).flatten(1, 2).transpose(1, 2).flatten(1)
             enough = wide.gather(1, cut[:, None]) > NARROWEST
-            found.append(torch.where(enough, gaps.view(2, -1).T, math.inf))
-        return torch.cat(found).view(*order.shape, 2)
+            found.append(torch.where(enough, gaps.view(count, -1).T, math.inf))
+        return torch.cat(found).view(*order.shape, -1)
 
     def _look(self, cells: _Cells, parents: Tensor, lower: Tensor, upper: Tensor) -> Tensor:
         """The margins of parts of cells."""
@@ -162,7 +200,7 @@ class Trial:
 
     def _halves(
         self, lower: Float[Tensor, "K H W 2"], upper: Float[Tensor, "K H W 2"], cuts: Tensor
-    ) -> tuple[tuple[Tensor, Tensor], tuple[Tensor, Tensor]]:
+    ) -> list[tuple[Tensor, Tensor]]:
         """The boxes of both parts of cuts, as `confine` makes them, about."""
         height, width = lower.shape[1:3]
         at, axis = cuts % (height * width), cuts // (height * width)
@@ -179,7 +217,7 @@ class Trial:
         begin = torch.where(along, (cut - way)[..., None], -math.inf)
         below = torch.minimum(upper, torch.maximum(end, lower))
         above = torch.maximum(lower, torch.minimum(begin, upper))
-        return (lower, below), (above, upper)
+        return [(lower, below), (above, upper)]
 
 
 def _gaps(margins: Float[Tensor, "N S"]) -> Float[Tensor, " N"]:
@@ -188,7 +226,12 @@ def _gaps(margins: Float[Tensor, "N S"]) -> Float[Tensor, " N"]:
     return missing.amax(1) + OTHERS * missing.sum(1)
 
 
-def _prices(shares: Float[Tensor, "*K 2"]) -> Float[Tensor, "*K"]:
+def _poor(prices: Float[Tensor, "n K"]) -> Int[Tensor, " m"]:
+    """The cells of which no cut brings anything to speak of."""
+    return (prices.amin(1) > POOR * 2.0**STEEP).nonzero().squeeze(1)
+
+
+def _prices(shares: Float[Tensor, "*K parts"]) -> Float[Tensor, "*K"]:
     """What is left to do after cuts, by the shares of a gap that their parts keep."""
     return torch.where(shares > 0, torch.exp2(STEEP * shares), 0.0).sum(-1)
 
