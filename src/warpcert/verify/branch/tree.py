@@ -179,8 +179,10 @@ class Tree:
             self.linear = not self.root.worst < LINEAR * before[0]
         if not self.linear:
             (tried,) = self._trial(self.cells, self.refined)
-            self.linear = tried.cells > MOST
             self.cells = [replace(self.root, order=tried.order)]
+            if tried.cells > MOST:
+                self.linear = self.strong = True
+                self.hunt.try_hard()
 
     def _slice(self) -> None:
         """Bound a batch of cells by intervals; cut those that stay open, each where it is best.
