@@ -189,7 +189,8 @@ class Tree:
 
         After as long as it takes to bound the whole threat's neurons in full, that is done once.
         """
-        if self.sets and not self.refined and self._elapsed > LATER * self.costs["full"]:
+        able = self.sets and self.proof is None and not self.refined
+        if able and self._elapsed > LATER * self.costs["full"]:
             self._strengthen()
             return
         size = self.effort.slices * (1 if self.image.device.type == "cpu" else PARALLEL)
