@@ -193,6 +193,7 @@ def test_cells_hold_every_field_and_what_is_known_of_them(norm: object) -> None:
         before = list(grown.cells)
         grown._strengthen()
     assert before and not grown.linear
+    assert all(cell.proved for cell in closed)
     cells = [*grown.cells, *grown.stopped, *closed]
     fields = threat.sample((6, 6), 200, generator=draw(1), dtype=torch.float64)
     inside = torch.stack(
