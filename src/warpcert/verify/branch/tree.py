@@ -17,6 +17,7 @@ from warpcert.core.errors import Unsound
 from warpcert.core.inputset import InputSet
 from warpcert.core.memory import chunk_size
 from warpcert.core.progress import Progress, tell
+from warpcert.core.rounding import LEVEL
 from warpcert.core.shapes import Float
 from warpcert.flow import DeformedImage, Region, Threat
 from warpcert.flow.split import whole
@@ -59,6 +60,10 @@ gap; where intervals are nearly as good, they are ten times as quick."""
 
 MOST = 1e4
 """More cells than that, by the first cut's gain, are not cut by intervals alone."""
+
+CROWD = 16
+"""How many times more cells than `Effort` says may wait where intervals alone are used, before cells
+are given up. Before that, those nearest to a proof come first."""
 
 LATER = 4.0
 """How many times longer than bounding neurons over the whole coupled set cells have been cut before
@@ -209,10 +214,14 @@ class Tree:
         self._learn("cell", (time.perf_counter() - start) / count)
 
     def _cut_each(self) -> None:
-        """Cut the cells at hand, each where it is best; give up those that are fine enough."""
+        """Cut the cells at hand, each where it is best; give up those that are fine enough.
+
+        So are those that are at zero up to rounding, and all when far too many wait.
+        """
         fine = self._fine(list(self.held.values()))
+        crowded = len(self.cells) > CROWD * self.effort.cells
         for number, done in zip(list(self.held), fine, strict=True):
-            if done:
+            if done or crowded or self.held[number].loose > -LEVEL * self._scale:
                 self.stopped.append(self.held[number])
                 del self.held[number]
         cells = list(self.held.values())
@@ -223,6 +232,11 @@ class Tree:
         for k, lower, upper in zip(parts.parents.tolist(), parts.lower, parts.upper, strict=True):
             self._part(cells[k], tried[k].pixel, lower, upper, tried[k].order)
         self.held.clear()
+
+    @cached_property
+    def _scale(self) -> float:
+        """The size of the scores."""
+        return 1.0 + float(self.network(self.image.to(torch.float64)).abs().amax())
 
     @property
     def _elapsed(self) -> float:
