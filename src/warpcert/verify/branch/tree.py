@@ -62,8 +62,8 @@ MOST = 1e4
 """More cells than that, by the first cut's gain, are not cut by intervals alone."""
 
 CROWD = 16
-"""How many times more cells than `Effort` says may wait where intervals alone are used, before cells
-are given up. Before that, those nearest to a proof come first."""
+"""How many times more cells than `Effort` says may wait where intervals alone are used, before
+cells are given up. Before that, those nearest to a proof come first."""
 
 LATER = 4.0
 """How many times longer than bounding neurons over the whole coupled set cells have been cut before
