@@ -232,6 +232,7 @@ def test_what_is_in_work_when_the_time_is_up_stays_open(
         tree = tree_of(images[8], int(labels[8]), network, threat)
         tree.hunt.try_fields = lambda fields: False  # type: ignore[method-assign]
         tree.hunt.try_images = lambda images: False  # type: ignore[method-assign]
+        tree.hunt.try_hard = lambda: False  # type: ignore[method-assign]
         with torch.no_grad(), limited(seconds), pytest.raises(TimeUp):
             tree.grow()
         assert tree.open > 0 and float(tree.margins.min()) <= 0
@@ -254,6 +255,7 @@ def test_an_interrupted_batch_of_nodes_is_not_lost(
     whole = Plot._bound
     monkeypatch.setattr(Plot, "_bound", slow)
     monkeypatch.setattr(tree.hunt, "try_images", lambda images: False)
+    monkeypatch.setattr(tree.hunt, "try_hard", lambda: False)
     with torch.no_grad(), pytest.raises(TimeUp):
         tree.grow()
     (_, plot) = tree.plots[0]
@@ -340,6 +342,7 @@ def test_a_cell_without_members_is_a_defect(
     monkeypatch.setattr("warpcert.verify.branch.plot.propagate", nobody)
     tree = tree_of(images[8], int(labels[8]), network, Threat("inf", 1.2))
     monkeypatch.setattr(tree.hunt, "try_images", lambda images: False)
+    monkeypatch.setattr(tree.hunt, "try_hard", lambda: False)
     with torch.no_grad(), pytest.raises(Unsound, match="every node of a cell is empty"):
         tree.grow()
 

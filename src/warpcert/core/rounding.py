@@ -41,6 +41,10 @@ FINEST = 2.0**-20
 """Boxes narrower than this, in units of delta, are not cut any more: their margin is then too close
 to zero to be told from it. A cell that is given up is open, so nothing depends on it."""
 
+LEVEL = 2.0**-40
+"""A cell whose margin is bounded by so little below zero, in terms of the scores, is not cut any
+more: most likely it is zero somewhere. It stays open, so nothing depends on it, either."""
+
 TIE = 1e-9
 """How unequal, relative to their sum, the two sides of an interval around zero must be for DeepPoly
 to prefer one line below a ReLU. Soundness does not depend on it: any slope gives a valid line."""

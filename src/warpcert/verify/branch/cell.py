@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor
@@ -22,7 +22,8 @@ class Cell:
 
     ``margins`` (S,) and ``layers`` hold on the cell. ``level``: how many cuts made it.
     ``loose`` is the worst margin by back-substitution over free pixels, from which the worth of
-    further cuts is estimated. ``number`` is its place in a `Proof`.
+    further cuts is estimated. ``number`` is its place in a `Proof`. ``order``: cuts by what they
+    brought in the cell that it was cut from, best first, see `Trial`.
     """
 
     lower: Float[Tensor, "H W 2"]
@@ -32,6 +33,7 @@ class Cell:
     level: int = 0
     loose: float = -torch.inf
     number: int = 0
+    order: Tensor | None = None
 
     @property
     def worst(self) -> float:
@@ -60,3 +62,13 @@ def layers_of(bounds: Bounds, number: int) -> dict[int, Interval]:
     """What bounds say of one image of their batch."""
     part = slice(number, number + 1)
     return {k: Interval(x.lower[part], x.upper[part]) for k, x in bounds.layers.items()}
+
+
+def meet(cell: Cell, other: Cell) -> Cell:
+    """A cell with what is known of one that holds it: two true intervals hold what both do."""
+    layers = dict(cell.layers)
+    for value, theirs in other.layers.items():
+        mine = layers[value]
+        lower = torch.maximum(mine.lower, theirs.lower)
+        layers[value] = Interval(lower, torch.minimum(mine.upper, theirs.upper))
+    return replace(cell, layers=layers, margins=torch.maximum(cell.margins, other.margins))

@@ -12,11 +12,13 @@ from warpcert.core.rounding import FINEST
 class Effort:
     """Hyper-parameters of `Tree`; what they are does not touch soundness.
 
-    ``fields``, ``relus``: which kinds of branching are used. ``duals``: whether the flow's duals
-    are. ``intersect``: whether nodes' intervals are propagated and intersected. ``warm``: whether
-    children start from their parent's slopes, multipliers and duals. A cell is given up when its
-    widest box is narrower than ``finest`` times delta, when it was cut ``levels`` times, or when
-    ``cells`` wait already: its margin is then too close to zero to be told from it.
+    ``tries``: how many cuts of a cell are tried on a CPU, see `Trial`, and ``slices``: how many
+    cells are cut at once; a GPU treats more. ``fields``, ``relus``: which kinds of branching are
+    used. ``duals``: whether the flow's duals are. ``intersect``: whether nodes' intervals are
+    propagated and intersected. ``warm``: whether children start from their parent's slopes,
+    multipliers and duals. A cell is given up when its widest box is narrower than ``finest`` times
+    delta, when it was cut ``levels`` times, or when ``cells`` wait already: its margin is then too
+    close to zero to be told from it.
     """
 
     root: Beta = field(default_factory=lambda: Beta(iterations=40, rate=0.2, decay=0.95))
@@ -24,12 +26,14 @@ class Effort:
     node: Beta = field(default_factory=lambda: Beta(iterations=10, rate=0.1, decay=0.9))
     choice: Choice = field(default_factory=Choice)
     batch: int = 256
+    tries: int = 96
+    slices: int = 16
     dual_steps: int = 4
     last_steps: int = 20
     passes: int = 2
     cells: int = 4096
     finest: float = FINEST
-    levels: int = 40
+    levels: int = 120
     memory: float = 2e9
     fields: bool = True
     relus: bool = True

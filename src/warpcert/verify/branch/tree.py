@@ -17,16 +17,19 @@ from warpcert.core.errors import Unsound
 from warpcert.core.inputset import InputSet
 from warpcert.core.memory import chunk_size
 from warpcert.core.progress import Progress, tell
+from warpcert.core.rounding import LEVEL
 from warpcert.core.shapes import Float
 from warpcert.flow import DeformedImage, Region, Threat
 from warpcert.flow.split import whole
 from warpcert.net import Hinge, Network
-from warpcert.verify.branch.cell import Cell, layers_of, stack
+from warpcert.verify.branch.cell import Cell, layers_of, meet, stack
 from warpcert.verify.branch.effort import Effort
+from warpcert.verify.branch.glance import Glance
 from warpcert.verify.branch.hunt import Hunt
 from warpcert.verify.branch.knife import Knife
-from warpcert.verify.branch.plot import Plot
+from warpcert.verify.branch.plot import PARALLEL, Plot
 from warpcert.verify.branch.proof import Proof, leaves_of
+from warpcert.verify.branch.trial import Trial
 
 KNOWN_ARRAYS = 16
 """Float64 arrays of every layer's size that one cell takes while it is bounded, about."""
@@ -50,6 +53,27 @@ HOPE = 0.3
 DULLER = 2.0
 """How many times less decisions gain than the first one promises. Measured: trees of a few dozen
 to some ten thousand nodes have about twice the depth that their roots' gains suggest."""
+
+LINEAR = 0.75
+"""Back-substitution is used on cells where it leaves no more than this share of the whole threat's
+gap; where intervals are nearly as good, they are ten times as quick."""
+
+MOST = 1e4
+"""More cells than that, by the first cut's gain, are not cut by intervals alone."""
+
+CROWD = 16
+"""How many times more cells than `Effort` says may wait where intervals alone are used, before
+cells are given up. Before that, those nearest to a proof come first."""
+
+LATER = 4.0
+"""How many times longer than bounding neurons over the whole coupled set cells have been cut before
+that is tried."""
+
+STRONG = 1.0
+"""Seconds of work on an image before all attacks are tried."""
+
+SHARE = 0.15
+"""How much of the time attacks from the middle of cells may take."""
 
 PARTS = 3.0
 """How many of the four parts that a cut makes stay open, about."""
@@ -93,6 +117,10 @@ class Tree:
         self.plots: list[tuple[Cell, Plot]] = []
         self.proved = torch.full_like(margins, math.inf)
         self.hopes = {"light": 1.0, "full": 1.0}
+        self.linear = True
+        self.root = first
+        self.strong, self.refined = False, False
+        self.start, self.hunting = time.perf_counter(), 0.0
         self.costs = {"cell": 0.02, "light": 0.1, "full": 1.0, "node": 5e-4}
 
     @property
@@ -104,21 +132,28 @@ class Tree:
     @property
     def margins(self) -> Float[Tensor, " S"]:
         """Proved lower bounds of all margins, with what is open as far as it is known."""
-        least = self.proved
-        for cell in (*self.cells, *self.held.values(), *self.stopped):
-            least = torch.minimum(least, cell.margins)
+        open_ = (cell.margins for cell in (*self.cells, *self.held.values(), *self.stopped))
+        least = torch.stack([self.proved, *open_]).amin(0)
         for cell, plot in self.plots:
             least = torch.minimum(least, torch.maximum(plot.margins, cell.margins))
         return least
 
     def grow(self) -> None:
         """Work until nothing is open or a field is found; the clock may end it at any time."""
+        self.start = time.perf_counter()
+        if self.fields:
+            self._begin()
         while (self.cells or self.plots) and not self.hunt.fooled:
             tick()
-            if self.cells:
+            if not self.strong and time.perf_counter() - self.start > STRONG:
+                self.strong = True
+                self.hunt.try_hard()
+            elif not self.cells:
+                self._tend()
+            elif self.linear:
                 self._sift()
             else:
-                self._tend()
+                self._slice()
             tell(lambda: Progress(self.open, float(self.margins.min())))
 
     def _inputs(self, cells: list[Cell], coupled: bool) -> InputSet:
@@ -137,6 +172,90 @@ class Tree:
         images = self.image.expand(len(cells), -1, -1, -1)
         return DeformedImage(images, threat, region=region)
 
+    def _begin(self) -> None:
+        """See whether lines say more of the whole threat than intervals do."""
+        self.held, self.cells = dict(enumerate(self.cells)), []
+        before = [cell.worst for cell in self.held.values()]
+        self._filter(DeepPoly())
+        self.cells = list(self.held.values())
+        self.held.clear()
+        if self.cells:
+            self.root = self.cells[0]
+            self.linear = not self.root.worst < LINEAR * before[0]
+        if not self.linear:
+            (tried,) = self._trial(self.cells, self.refined)
+            self.cells = [replace(self.root, order=tried.order)]
+            if tried.cells > MOST:
+                self.linear = self.strong = True
+                self.hunt.try_hard()
+
+    def _slice(self) -> None:
+        """Bound a batch of cells by intervals; cut those that stay open, each where it is best.
+
+        After as long as it takes to bound the whole threat's neurons in full, that is done once.
+        """
+        able = self.sets and self.proof is None and not self.refined
+        if able and self._elapsed > LATER * self.costs["full"]:
+            self._strengthen()
+            return
+        size = self.effort.slices * (1 if self.image.device.type == "cpu" else PARALLEL)
+        crowded = len(self.cells) > self.effort.cells  # then what is nearest to a proof comes first
+        self.cells.sort(key=lambda cell: cell.loose, reverse=crowded)
+        self.held = dict(enumerate(self.cells[:size]))
+        self.cells = self.cells[size:]
+        start, count = time.perf_counter(), len(self.held)
+        self._filter(IntervalPropagation())
+        if self.hunting < SHARE * self._elapsed:
+            begin = time.perf_counter()
+            self._centres(list(self.held.values()))
+            self.hunting += time.perf_counter() - begin
+        if self.held and not self.hunt.fooled:
+            self._cut_each()
+        self._learn("cell", (time.perf_counter() - start) / count)
+
+    def _cut_each(self) -> None:
+        """Cut the cells at hand, each where it is best; give up those that are fine enough.
+
+        So are those that are at zero up to rounding, and all when far too many wait.
+        """
+        fine = self._fine(list(self.held.values()))
+        crowded = len(self.cells) > CROWD * self.effort.cells
+        for number, done in zip(list(self.held), fine, strict=True):
+            if done or crowded or self.held[number].loose > -LEVEL * self._scale:
+                self.stopped.append(self.held[number])
+                del self.held[number]
+        cells = list(self.held.values())
+        if not cells:
+            return
+        tried = self._trial(cells, self.refined)
+        parts = self._trial.cut(cells, tried)
+        for k, lower, upper in zip(parts.parents.tolist(), parts.lower, parts.upper, strict=True):
+            self._part(cells[k], tried[k].pixel, lower, upper, tried[k].order)
+        self.held.clear()
+
+    @cached_property
+    def _scale(self) -> float:
+        """The size of the scores."""
+        return 1.0 + float(self.network(self.image.to(torch.float64)).abs().amax())
+
+    @property
+    def _elapsed(self) -> float:
+        return time.perf_counter() - self.start
+
+    def _strengthen(self) -> None:
+        """Bound the neurons of the whole threat with its duals, for all cells.
+
+        Sound, because every cell is a part of the threat, so that what holds there holds on it.
+        """
+        self.refined = True
+        root, plot = self._plant(self.root, full=True)
+        if root.proved:
+            self._close(root, plot)
+            self.cells = []
+            return
+        self.cells = [meet(cell, root) for cell in self.cells]
+        self.root = root
+
     def _sift(self) -> None:
         """Bound a batch of cells; cut or plant those that stay open."""
         entries = sum(math.prod(shape) for shape in self.network.shapes)
@@ -145,9 +264,10 @@ class Tree:
         self.held = dict(enumerate(self.cells[:size]))
         self.cells = self.cells[size:]
         start, count = time.perf_counter(), len(self.held)
-        self._filter(IntervalPropagation())
-        if self.fields or not self.relus:
-            self._filter(DeepPoly())
+        if not self.fields or any(cell.level for cell in self.held.values()):  # else it was begun
+            self._filter(IntervalPropagation())
+            if self.fields or not self.relus:
+                self._filter(DeepPoly())
         self._learn("cell", (time.perf_counter() - start) / count)
         centres = dict(zip(self.held, self._centres(list(self.held.values())), strict=True))
         while self.held and not self.hunt.fooled:
@@ -163,11 +283,13 @@ class Tree:
         cells = list(self.held.values())
         inputs = self._inputs(cells, coupled=False)
         found = engine(self.network, inputs, self.rows.expand(len(cells), -1, -1), stack(cells))
+        worst = found.margins.amin(1).tolist()
         for place, number in enumerate(list(self.held)):
             margins, layers = found.margins[place], layers_of(found, place)
-            cell = replace(cells[place], layers=layers, margins=margins)
-            self.held[number] = replace(cell, loose=cell.worst)
-            if cell.proved:
+            self.held[number] = replace(
+                cells[place], layers=layers, margins=margins, loose=worst[place]
+            )
+            if worst[place] > 0 and self.held[number].proved:
                 self._close(self.held[number])
                 del self.held[number]  # only now: what stops before leaves it open
 
@@ -265,18 +387,41 @@ class Tree:
 
     def _cut(self, cell: Cell) -> None:
         """Replace a cell by the parts it is cut into, or give it up."""
-        width = float((cell.upper - cell.lower).amax())
-        fine = width <= self.effort.finest * self.threat.delta or cell.level >= self.effort.levels
-        if not self.fields or fine or len(self.cells) >= self.effort.cells:
+        crowded = len(self.cells) >= self.effort.cells
+        if not self.fields or crowded or self._fine([cell])[0]:
             self.stopped.append(cell)
             return
         pixel, parts = self._knife(cell)
         for lower, upper in zip(parts.lower, parts.upper, strict=True):
-            number = 0
-            if self.proof is not None:
-                number = self.proof.cut(cell.number, pixel, lower, upper)
-            part = replace(cell, lower=lower, upper=upper, level=cell.level + 1, number=number)
-            self.cells.append(part)
+            self._part(cell, pixel, lower, upper)
+
+    def _fine(self, cells: list[Cell]) -> list[bool]:
+        """Which cells are so small that they are not cut again."""
+        widths = torch.stack([(cell.upper - cell.lower).amax() for cell in cells]).tolist()
+        least = self.effort.finest * self.threat.delta
+        deep = (cell.level >= self.effort.levels for cell in cells)
+        return [width <= least or low for width, low in zip(widths, deep, strict=True)]
+
+    def _part(
+        self,
+        cell: Cell,
+        pixel: tuple[int, int],
+        lower: Tensor,
+        upper: Tensor,
+        order: Tensor | None = None,
+    ) -> None:
+        """Let a part of a cell wait, with what is known of the whole."""
+        level, number = cell.level + 1, 0
+        if self.proof is not None:
+            number = self.proof.cut(cell.number, pixel, lower, upper)
+        part = replace(cell, lower=lower, upper=upper, level=level, number=number, order=order)
+        self.cells.append(part)
+
+    @cached_property
+    def _trial(self) -> Trial:
+        """Where to cut, by trying."""
+        tries = self.effort.tries * (1 if self.image.device.type == "cpu" else PARALLEL)
+        return Trial(self.threat, Glance(self.network, self.image, self.rows), tries)
 
     @cached_property
     def _knife(self) -> Knife:
