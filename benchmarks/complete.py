@@ -45,6 +45,7 @@ VARIANTS: dict[str, Effort] = {
     "all": Effort(),
     "no field branching": Effort(fields=False),
     "no ReLU branching": Effort(relus=False),
+    "no tried cuts": Effort(trials=False),
     "no duals": Effort(duals=False),
     "no intersection": Effort(intersect=False),
     "no warm start": Effort(warm=False),

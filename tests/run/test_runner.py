@@ -203,18 +203,26 @@ def test_the_options_of_a_task_arrive() -> None:
         relaxation: str,
         timeout: float | None = None,
         solver: str,
+        intersect: bool,
     ) -> list[Verdict]:
         seen.append({"method": method, "relaxation": relaxation, "timeout": timeout})
+        seen[-1] |= {"intersect": intersect}
         assert solver == "highs"
         seen[-1] |= {"norm": threat.norm, "border": threat.border}
         return [tiny.verdict("unknown", int(label)) for label in labels]
 
     task = tiny.task(
-        method="alpha", relaxation="box", timeout=7.5, norm=2.0, border="inside", gammas=(0.5,)
+        method="alpha",
+        relaxation="box",
+        timeout=7.5,
+        norm=2.0,
+        border="inside",
+        gammas=(0.5,),
+        intersect=False,
     )
     runner(certify, task)()
     assert len(seen) == len(task.items)  # each image alone with its time
-    expected = {"method": "alpha", "relaxation": "box", "timeout": 7.5}
+    expected = {"method": "alpha", "relaxation": "box", "timeout": 7.5, "intersect": False}
     assert seen and all(s == expected | {"norm": 2.0, "border": "inside"} for s in seen)
 
 

@@ -151,7 +151,7 @@ UNDECIDED: Counter[str] = Counter()
     channels=st.sampled_from([1, 3]),
     delta=st.sampled_from([0.1, 0.2, 0.5]),
 )
-@settings(max_examples=12)
+@settings(max_examples=20)
 def test_small_images_against_dense_sampling(
     seed: int, norm: object, gamma: float, channels: int, delta: float
 ) -> None:
@@ -159,7 +159,7 @@ def test_small_images_against_dense_sampling(
     layers = drawn(seed, 16 * channels, (5, 4))
     network, image = made(layers, (channels, 4, 4)), picture("random", channels, 4, 4, seed=seed)
     label, threat = int(network(image).argmax()), Threat(norm, delta, gamma)  # type: ignore[arg-type]
-    verdict = wc.certify(network, image[0], label, threat, "complete", timeout=1)
+    verdict = wc.certify(network, image[0], label, threat, "complete", timeout=2)
     assert isinstance(verdict, Verdict)
     UNDECIDED[verdict.status.value] += 1
     fields = threat.sample((4, 4), 2000, generator=draw(seed))
@@ -171,7 +171,7 @@ def test_small_images_against_dense_sampling(
     else:
         agree(verdict, -1.0, network, image[0], threat)
     if verdict.status is Status.UNKNOWN:
-        assert "open" in verdict.reason and verdict.margin <= 0
+        assert verdict.margin <= 0 and ("open" in verdict.reason or "limit" in verdict.reason)
 
 
 def test_most_small_images_are_decided() -> None:
@@ -182,7 +182,14 @@ def test_most_small_images_are_decided() -> None:
 
 @pytest.mark.parametrize(
     "without",
-    [{"fields": False}, {"relus": False}, {"duals": False}, {"intersect": False}, {"warm": False}],
+    [
+        {"fields": False},
+        {"relus": False},
+        {"trials": False},
+        {"duals": False},
+        {"intersect": False},
+        {"warm": False},
+    ],
 )
 def test_parts_that_are_left_out_cost_time_and_nothing_else(without: dict[str, Any]) -> None:
     for seed in range(3):

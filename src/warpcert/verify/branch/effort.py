@@ -14,11 +14,11 @@ class Effort:
 
     ``tries``: how many cuts of a cell are tried on a CPU, see `Trial`, and ``slices``: how many
     cells are cut at once; a GPU treats more. ``fields``, ``relus``: which kinds of branching are
-    used. ``duals``: whether the flow's duals are. ``intersect``: whether nodes' intervals are
-    propagated and intersected. ``warm``: whether children start from their parent's slopes,
-    multipliers and duals. A cell is given up when its widest box is narrower than ``finest`` times
-    delta, when it was cut ``levels`` times, or when ``cells`` wait already: its margin is then too
-    close to zero to be told from it.
+    used. ``trials``: whether cuts are tried before one is made. ``duals``: whether the flow's duals
+    are. ``intersect``: whether nodes' intervals are propagated and intersected. ``warm``: whether
+    children start from their parent's slopes, multipliers and duals. A cell is given up when its
+    widest box is narrower than ``finest`` times delta, when it was cut ``levels`` times, or when
+    ``cells`` wait already: its margin is then too close to zero to be told from it.
     """
 
     root: Beta = field(default_factory=lambda: Beta(iterations=40, rate=0.2, decay=0.95))
@@ -37,6 +37,7 @@ class Effort:
     memory: float = 2e9
     fields: bool = True
     relus: bool = True
+    trials: bool = True
     duals: bool = True
     intersect: bool = True
     warm: bool = True

@@ -181,7 +181,8 @@ class Tree:
         self.held.clear()
         if self.cells:
             self.root = self.cells[0]
-            self.linear = not self.root.worst < LINEAR * before[0]
+            worse = self.root.worst < LINEAR * before[0]
+            self.linear = not (self.effort.trials and worse)
         if not self.linear:
             (tried,) = self._trial(self.cells, self.refined)
             self.cells = [replace(self.root, order=tried.order)]

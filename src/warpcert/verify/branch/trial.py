@@ -14,7 +14,7 @@ from torch import Tensor
 from warpcert.core.clock import tick
 from warpcert.core.interval import Interval
 from warpcert.core.memory import chunk_size
-from warpcert.core.rounding import NOTHING
+from warpcert.core.rounding import FINEST, NOTHING
 from warpcert.core.shapes import Float, Int
 from warpcert.flow import Threat
 from warpcert.flow.split import Parts, cutting_point, split
@@ -39,9 +39,6 @@ APART = 4.0
 
 LONGEST = 40.0
 """The logarithm of the most cells that are counted."""
-
-NARROWEST = 2.0**-20
-"""Boxes narrower than that, in pixels, are not cut."""
 
 
 class Tried(NamedTuple):
@@ -185,7 +182,7 @@ class Trial:
             halves = (torch.cat(x) for x in zip(*made, strict=True))
             gaps = _gaps(self._look(cells, cell.repeat(count), *halves))
             wide = (upper - lower).flatten(1, 2).transpose(1, 2).flatten(1)
-            enough = wide.gather(1, cut[:, None]) > NARROWEST
+            enough = wide.gather(1, cut[:, None]) > FINEST * self.threat.delta
             found.append(torch.where(enough, gaps.view(count, -1).T, math.inf))
         return torch.cat(found).view(*order.shape, -1)
 
