@@ -128,7 +128,7 @@ def reproduce(
             each = workers or (count_cores() if devices == ["cpu"] else 1)
             _run(plan, workshop, chosen, devices * each)
             _measure(plan, workshop, devices[0], quick=quick)
-        _show(plan, workshop)
+        _show(plan, workshop, keep=not shown)
         if pack is not None:
             experiments.pack(plan, workshop, experiments.Workshop(pack))
     if page is not None:
@@ -196,15 +196,16 @@ def _measure(plan: Plan, workshop: Workshop, device: str, *, quick: bool) -> Non
         workshop.measure(plan, device, quick=quick, listener=tell)
 
 
-def _show(plan: Plan, workshop: Workshop) -> None:
-    """Print the tables, and keep them and the pictures beside the rows."""
+def _show(plan: Plan, workshop: Workshop, *, keep: bool) -> None:
+    """Print the tables, and keep the pictures and, after a run, the tables beside the rows."""
     from warpcert.experiments import show, write_section
 
     found = show(plan, workshop)
     text = write_section(plan, found)
     print(text)
-    with whole_file(workshop.folder / f"{plan.name}.md") as stream:
-        stream.write(text.encode("utf-8"))
+    if keep:
+        with whole_file(workshop.folder / f"{plan.name}.md") as stream:
+            stream.write(text.encode("utf-8"))
     for name, figure in found.figures.items():
         save_figure(figure, workshop.folder / f"{name}.png")
         print_line(f"{workshop.folder / name}.png")
