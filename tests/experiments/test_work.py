@@ -96,7 +96,6 @@ AIM = Aim("auto", "milp", 20, 0.1)
         (Cell(7, 2, 1, 0, 0.4), "70 % of 10, published 80 %; 1 undecided"),
         (Cell(7, 3, 0, 0, 0.4), "fooled on 3 of them, so that none could certify more than 70 %"),
         (Cell(8, 2, 0, 0, 0.6), "0.6 s an image, aim 0.5 s"),
-        (Cell(), "In all 0 cells"),
     ],
 )
 def test_cells_that_fall_short_are_named(cell: Cell, words: str) -> None:
@@ -145,3 +144,8 @@ def test_networks_of_others_are_known_by_their_contents(tmp_path: Path) -> None:
     path.write_bytes(path.read_bytes() + b" ")
     with pytest.raises(ValueError, match="name that with --networks DIR"):
         theirs.locate(tmp_path)
+
+
+def test_where_there_are_no_rows_nothing_is_claimed() -> None:
+    line = Line(math.inf, 0.5, 0.1, {"auto": Cell()}, {"milp": Published(80, 10)})
+    assert write_aim(AIM, [Table("net", "Net", "", [line])]) == ""

@@ -20,10 +20,12 @@ TALLIES = [Tally(0.6, 0, 10, 0), Tally(0.2, 10, 0, 0), Tally(0.4, 4, 1, 5)]
 
 
 def test_decided() -> None:
-    names = ["mnist-convsmall-spatial", "b", "c", "cifar10-convbig-spatial"]
+    long = "Fashion-MNIST ConvSmall, spatially certified"
+    names = ["mnist-convsmall-spatial", long, long + " ", "cifar10-convbig-spatial"]
     figure = draw_decided(dict.fromkeys(names, TALLIES))
     assert_readable(figure)
-    assert [a.get_title("left") for a in figure.axes[:4]] == [f"{n} (n = 10)" for n in names]
+    told = [a.get_title("left").split() for a in figure.axes[:4]]
+    assert told == [f"{n} (n = 10)".split() for n in names]
     certified, standing = figure.axes[0].lines
     assert np.asarray(certified.get_xydata()).tolist() == [[0.2, 1], [0.4, 0.4], [0.6, 0]]
     assert np.asarray(standing.get_ydata()).tolist() == [1, 0.9, 0]
@@ -38,7 +40,10 @@ def test_decided_without_images() -> None:
     figure = draw_decided(
         {"some": [*TALLIES, Tally(0.8, 0, 0, 0), Tally(0.7, 1, 0, 2)], "none": []}
     )
-    assert [a.get_title("left") for a in figure.axes] == ["some (n = 3–10)", "none (no images)"]
+    assert [a.get_title("left") for a in figure.axes] == [
+        "some (n\N{NO-BREAK SPACE}=\N{NO-BREAK SPACE}3–10)",
+        "none (no images)",
+    ]
     with pytest.raises(ValueError, match="no network to draw"):
         draw_decided({})
 

@@ -114,7 +114,8 @@ def _write_devices(lines: Sequence[Line], shown: Mapping[str, str]) -> str:
     found: dict[str, set[str]] = {}
     for line in lines:
         for engine, cell in line.cells.items():
-            found.setdefault(engine, set()).update(cell.devices)
+            if cell.devices:
+                found.setdefault(engine, set()).update(cell.devices)
     told = [f"{shown[engine]} on {', '.join(sorted(names))}" for engine, names in found.items()]
     return f"Run: {'; '.join(told)}." if told else ""
 
@@ -200,6 +201,8 @@ def write_aim(aim: Aim, tables: Sequence[Table]) -> str:
         f"Of {asked} cells with rows, these fall short of the published rate, or take more than a "
         f"{aim.times:g}th of its time (and more than {aim.floor:g} s):"
     )
+    if not asked:
+        return ""
     if not missed:
         return (
             f"In all {asked} cells with rows at least the published rate is reached, in at most a "

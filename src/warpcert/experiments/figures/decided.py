@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from textwrap import fill
 from typing import Any
 
 from matplotlib.axes import Axes
@@ -21,6 +22,9 @@ LOOKS: dict[str, dict[str, Any]] = {
     "undecided": {"facecolor": "white", "edgecolor": "0.3", "hatch": "/////", "linewidth": 0},
     "certified": {"facecolor": "#0072b2", "edgecolor": "none"},
 }
+
+LETTERS = 28
+"""That fit above a panel, about."""
 
 
 def draw_decided(networks: Mapping[str, Sequence[Tally]], *, along: str = "δ (pixels)") -> Figure:
@@ -51,12 +55,12 @@ def _draw_panel(axes: Axes, name: str, tallies: Sequence[Tally]) -> None:
     points = sorted((t for t in tallies if t.correct), key=lambda t: t.at)
     share_axis(axes)
     counts = sorted({t.correct for t in points})
-    n = (
-        "no images"
-        if not counts
-        else f"n = {'–'.join(str(c) for c in counts[:: len(counts) - 1 or 1])}"
+    ends = (
+        "–".join(str(count) for count in dict.fromkeys([counts[0], counts[-1]])) if counts else ""
     )
-    axes.set_title(f"{name} ({n})", size=8, loc="left")
+    n = f"n = {ends}".replace(" ", "\N{NO-BREAK SPACE}") if counts else "no images"
+    lines = fill(f"{name} ({n})", LETTERS, break_on_hyphens=False)
+    axes.set_title(lines, size=8, loc="left")
     if not points:
         return
     at = [t.at for t in points]
