@@ -17,7 +17,7 @@ def test_a_plan_names_what_exists(name: str) -> None:
     plan = experiments.load(name)
     source = plan.rows
     engines = {run.engine.name for run in source.runs}
-    ours = [run for run in source.runs if not run.specimen.sha256]
+    ours = [run for run in source.runs if not run.subject.sha256]
     assert {run.network for run in ours} <= set(ZOO)
     assert all(run.images.startswith(ZOO[run.network].dataset) for run in ours)
     assert len({run.name for run in source.runs}) == len(source.runs)  # each has its own file

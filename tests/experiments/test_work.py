@@ -19,7 +19,7 @@ from warpcert.experiments.cells import Cell, count
 from warpcert.experiments.measure import GeometryTimes, Measurement
 from warpcert.experiments.measured import FILE, measure, read_measured
 from warpcert.experiments.plan import Aim, Published
-from warpcert.experiments.run import Specimen
+from warpcert.experiments.run import Subject
 from warpcert.experiments.tables import Line, Table, tabulate, write_aim
 from warpcert.run import Row, Shard
 
@@ -106,6 +106,10 @@ def test_cells_that_fall_short_are_named(cell: Cell, words: str) -> None:
 class Squares(Measurement):
     """Something that is measured at once."""
 
+    @classmethod
+    def quick(cls) -> Measurement:
+        return cls()
+
     def cases(self) -> list[dict[str, Any]]:
         return [{"measure": "squares", "of": k} for k in range(4)]
 
@@ -137,7 +141,7 @@ def test_times_stand_beside_the_published_ones(tmp_path: Path) -> None:
 def test_networks_of_others_are_known_by_their_contents(tmp_path: Path) -> None:
     path = tmp_path / "theirs.onnx"
     shutil.copy(ZOO["mnist-convsmall-spatial"].path, path)
-    theirs = Specimen("theirs", "", "Theirs", hashlib.sha256(path.read_bytes()).hexdigest())
+    theirs = Subject("theirs", "", "Theirs", hashlib.sha256(path.read_bytes()).hexdigest())
     assert theirs.locate(tmp_path) == str(path)
     with pytest.raises(ValueError, match="Theirs does not come with the package"):
         theirs.locate(None)

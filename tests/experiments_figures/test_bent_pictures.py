@@ -13,8 +13,8 @@ from tests.experiments_figures.layout import assert_readable, texts
 from warpcert.attacks import QUICK
 from warpcert.experiments.figures import (
     Bent,
-    Cell,
-    Shown,
+    Pane,
+    Strip,
     draw_comparison,
     draw_introduction,
     find_worst,
@@ -26,9 +26,9 @@ FIELD = torch.zeros((28, 28, 2), dtype=torch.float64)
 FIELD[..., 0] = 0.3  # dx: to the right
 
 
-def shown(**cells: Cell) -> Shown:
+def shown(**cells: Pane) -> Strip:
     named = {float(gamma): cell for gamma, cell in zip(GAMMAS, cells.values(), strict=False)}
-    return Shown(0.3, DIGITS[0], 7, named)
+    return Strip(0.3, DIGITS[0], 7, named)
 
 
 def test_the_worst_field_is_of_the_threat() -> None:
@@ -62,11 +62,11 @@ def test_introduction() -> None:
 def test_comparison_says_what_is_known() -> None:
     rows = [
         shown(
-            a=Cell(wc.Status.FALSIFIED, Bent(FIELD, 2)),
-            b=Cell(wc.Status.UNKNOWN, Bent(FIELD, 7)),
-            c=Cell(wc.Status.CERTIFIED, Bent(FIELD, 7)),
+            a=Pane(wc.Status.FALSIFIED, Bent(FIELD, 2)),
+            b=Pane(wc.Status.UNKNOWN, Bent(FIELD, 7)),
+            c=Pane(wc.Status.CERTIFIED, Bent(FIELD, 7)),
         ),
-        shown(a=Cell(wc.Status.CERTIFIED, None)),
+        shown(a=Pane(wc.Status.CERTIFIED, None)),
     ]
     figure = draw_comparison(rows, GAMMAS)
     assert_readable(figure)
@@ -86,6 +86,6 @@ def test_comparison_says_what_is_known() -> None:
 
 def test_a_picture_does_not_contradict_itself() -> None:
     with pytest.raises(ValueError, match="shown by the field"):
-        Cell(wc.Status.FALSIFIED, None)
+        Pane(wc.Status.FALSIFIED, None)
     with pytest.raises(wc.Unsound, match=r"label 7 is certified at delta 0\.3, gamma inf"):
-        shown(a=Cell(wc.Status.CERTIFIED, Bent(FIELD, 2)))
+        shown(a=Pane(wc.Status.CERTIFIED, Bent(FIELD, 2)))

@@ -8,21 +8,21 @@ import numpy as np
 import pytest
 
 from tests.experiments_figures.layout import assert_readable, texts
+from warpcert.experiments.cells import Cell
 from warpcert.experiments.figures import (
     Bars,
-    Tally,
     draw_decided,
     draw_relaxations,
     draw_smoothness,
 )
 
-TALLIES = [Tally(0.6, 0, 10, 0), Tally(0.2, 10, 0, 0), Tally(0.4, 4, 1, 5)]
+CELLS = {0.6: Cell(0, 10, 0), 0.2: Cell(10, 0, 0), 0.4: Cell(4, 1, 5)}
 
 
 def test_decided() -> None:
     long = "Fashion-MNIST ConvSmall, spatially certified"
     names = ["mnist-convsmall-spatial", long, long + " ", "cifar10-convbig-spatial"]
-    figure = draw_decided(dict.fromkeys(names, TALLIES))
+    figure = draw_decided(dict.fromkeys(names, CELLS))
     assert_readable(figure)
     told = [a.get_title("left").split() for a in figure.axes[:4]]
     assert told == [f"{n} (n = 10)".split() for n in names]
@@ -37,9 +37,7 @@ def test_decided() -> None:
 
 
 def test_decided_without_images() -> None:
-    figure = draw_decided(
-        {"some": [*TALLIES, Tally(0.8, 0, 0, 0), Tally(0.7, 1, 0, 2)], "none": []}
-    )
+    figure = draw_decided({"some": {**CELLS, 0.8: Cell(), 0.7: Cell(1, 0, 2)}, "none": {}})
     assert [a.get_title("left") for a in figure.axes] == [
         "some (n\N{NO-BREAK SPACE}=\N{NO-BREAK SPACE}3–10)",
         "none (no images)",
@@ -49,12 +47,13 @@ def test_decided_without_images() -> None:
 
 
 def test_smoothness() -> None:
-    curve = [Tally(g, 8 - k, 1, 1 + k) for k, g in enumerate((0.0, 0.1, 0.3, math.inf))]
-    figure = draw_smoothness({0.3: curve, 0.5: curve[:3]}, title="mnist-convsmall-ibp")
+    curve = {g: Cell(8 - k, 1, 1 + k) for k, g in enumerate((0.0, 0.1, 0.3, math.inf))}
+    finite = {g: cell for g, cell in curve.items() if g < math.inf}
+    figure = draw_smoothness({0.3: curve, 0.5: finite}, title="mnist-convsmall-ibp")
     assert_readable(figure)
     (axes,) = figure.axes
-    finite, free = axes.lines[0], axes.lines[1]
-    assert np.asarray(finite.get_ydata()).tolist() == [0.8, 0.7, 0.6]
+    bounded, free = axes.lines[0], axes.lines[1]
+    assert np.asarray(bounded.get_ydata()).tolist() == [0.8, 0.7, 0.6]
     assert np.asarray(free.get_ydata()).tolist() == [0.5]
     assert np.asarray(free.get_xdata())[0] > 0.3
     ticks = [t.get_text() for t in axes.get_xticklabels()]
@@ -63,11 +62,11 @@ def test_smoothness() -> None:
 
 
 def test_smoothness_without_infinity() -> None:
-    curve = [Tally(g, 8, 1, 1) for g in (0.0, 0.1)]
+    curve = {g: Cell(8, 1, 1) for g in (0.0, 0.1)}
     figure = draw_smoothness({0.3: curve})
     assert "∞" not in texts(figure)
     with pytest.raises(ValueError, match="no finite gamma"):
-        draw_smoothness({0.3: [Tally(math.inf, 1, 1, 1)]})
+        draw_smoothness({0.3: {math.inf: Cell(1, 1, 1)}})
 
 
 def test_relaxations() -> None:

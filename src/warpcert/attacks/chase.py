@@ -149,7 +149,7 @@ class Chase:
     def _parts(self, starts: Tensor) -> Iterator[tuple[Tensor, slice]]:
         """Images and starts that fit into memory together."""
         batch, count = starts.shape[:2]
-        entries = 2 * sum(map(math.prod, self.network.shapes))
+        entries = 2 * self.network.entries
         entries += WORKING_ARRAYS * starts[0, 0].numel()
         size = chunk_size(4 * entries, starts.device)
         numbers = torch.arange(batch, device=starts.device)

@@ -38,7 +38,7 @@ def check(
     """
     network = network.to(dtype=torch.float64)
     found = found.detach().to(torch.float64)
-    size = chunk_size(8 * ENCLOSED_ARRAYS * sum(map(math.prod, network.shapes)), found.device)
+    size = chunk_size(8 * ENCLOSED_ARRAYS * network.entries, found.device)
     parts = []
     with torch.no_grad(), torch.backends.cudnn.flags(enabled=False):
         for some in torch.arange(len(labels), device=labels.device).split(size):

@@ -26,7 +26,7 @@ from warpcert.cli.screen import print_line, print_table
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from warpcert.experiments import Plan, Selection, Workshop
+    from warpcert.experiments import Plan, Selection, Shown, Workshop
     from warpcert.experiments.run import Run
     from warpcert.run import Item, Runner
 
@@ -112,6 +112,8 @@ def reproduce(
     devices = find_devices(device)
     share = parse_shard(shard) if shard is not None else experiments.ALL.shard
     workshop = experiments.Workshop(out, data, networks)
+    deltas, gammas = _numbers("--delta", delta), _numbers("--gamma", gamma)
+    found: dict[str, Shown] = {}
     for plan in plans:
         base = plan.quick if quick else experiments.ALL
         chosen = replace(
@@ -119,8 +121,8 @@ def reproduce(
             images=images if images is not None else base.images,
             networks=tuple(network) if network else base.networks,
             engines=tuple(engine) if engine else base.engines,
-            deltas=_numbers("--delta", delta) or base.deltas,
-            gammas=_numbers("--gamma", gamma) or base.gammas,
+            deltas=deltas or base.deltas,
+            gammas=gammas or base.gammas,
             shard=share,
         )
         _check(plan, chosen)
@@ -128,12 +130,12 @@ def reproduce(
             each = workers or (count_cores() if devices == ["cpu"] else 1)
             _run(plan, workshop, chosen, devices * each)
             _measure(plan, workshop, devices[0], quick=quick)
-        _show(plan, workshop, keep=not shown)
+        found[plan.name] = _show(plan, workshop, keep=not shown)
         if pack is not None:
             experiments.pack(plan, workshop, experiments.Workshop(pack))
     if page is not None:
         with whole_file(page) as stream:
-            stream.write(experiments.write_page(workshop, page).encode("utf-8"))
+            stream.write(experiments.write_page(workshop, page, found).encode("utf-8"))
 
 
 def _list() -> None:
@@ -175,7 +177,7 @@ def _numbers(option: str, text: str | None) -> tuple[float, ...] | None:
 
 def _run(plan: Plan, workshop: Workshop, chosen: Selection, devices: Sequence[str]) -> None:
     def go(run: Run, runner: Runner, path: Path, items: Sequence[Item]) -> None:
-        print_line(f"{plan.name}: {run.specimen.shown}, {run.engine.shown} ({path})")
+        print_line(f"{plan.name}: {run.subject.shown}, {run.engine.shown} ({path})")
         run_kept(runner, path, items)
 
     try:
@@ -196,7 +198,7 @@ def _measure(plan: Plan, workshop: Workshop, device: str, *, quick: bool) -> Non
         workshop.measure(plan, device, quick=quick, listener=tell)
 
 
-def _show(plan: Plan, workshop: Workshop, *, keep: bool) -> None:
+def _show(plan: Plan, workshop: Workshop, *, keep: bool) -> Shown:
     """Print the tables, and keep the pictures and, after a run, the tables beside the rows."""
     from warpcert.experiments import show, write_section
 
@@ -209,3 +211,4 @@ def _show(plan: Plan, workshop: Workshop, *, keep: bool) -> None:
     for name, figure in found.figures.items():
         save_figure(figure, workshop.folder / f"{name}.png")
         print_line(f"{workshop.folder / name}.png")
+    return found

@@ -15,15 +15,10 @@ from warpcert.experiments.measure import Accuracy, Coverage, GeometryTimes, Meas
 
 FILE = "measured.jsonl"
 
-MEASUREMENTS: dict[str, Callable[..., Measurement]] = {
+MEASUREMENTS: dict[str, type[Measurement]] = {
     "accuracy": Accuracy,
     "coverage": Coverage,
     "geometry": GeometryTimes,
-}
-QUICK: dict[str, Callable[[], Measurement]] = {
-    "accuracy": Accuracy.quick,
-    "coverage": Coverage.quick,
-    "geometry": GeometryTimes.quick,
 }
 
 Measured = Mapping[str, Any]
@@ -41,14 +36,15 @@ def measure(
         for case in measurement.cases()
         if not any(row["device"] == name and case.items() <= row.items() for row in known)
     ]
+    torn = path.exists() and not path.read_bytes().endswith(b"\n")
     for number, case in enumerate(cases, start=1):
         found = {**case, **measurement(case, device), "device": name, "version": __version__}
-        torn = path.exists() and not path.read_bytes().endswith(b"\n")
         line = json.dumps(found, allow_nan=False).encode() + b"\n"
         with undisturbed(), path.open("ab") as stream:
             stream.write(b"\n" + line if torn else line)
             stream.flush()
             os.fsync(stream.fileno())
+        torn = False
         listener(f"{number}/{len(cases)} measured")
 
 

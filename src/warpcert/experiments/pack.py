@@ -10,6 +10,7 @@ from warpcert.core.durable import write_whole
 from warpcert.experiments.measured import FILE
 from warpcert.experiments.plan import Plan
 from warpcert.experiments.work import Workshop
+from warpcert.run import choose
 from warpcert.run.results import PACKED, describe, task_path
 
 
@@ -25,9 +26,9 @@ def pack(plan: Plan, workshop: Workshop, into: Workshop) -> int:
         write_whole(into.place(plan) / FILE, measured.read_bytes())
     for run in plan.runs:
         parts = workshop.parts(plan, run)
-        rows = [replace(row, field=None) for row in workshop.rows(plan, run)]
-        if not rows:
+        if not parts:
             continue
+        rows = [replace(row, field=None) for row, _ in choose(parts)]
         task = parts[0].task
         assert task is not None  # or the rows could not have been chosen
         path = Path(f"{run.path(into.place(plan))}{PACKED}")

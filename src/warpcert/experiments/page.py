@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from pathlib import Path
 
 from warpcert.experiments.plan import PLANS, Plan, load, names
@@ -18,12 +19,15 @@ def write_section(plan: Plan, shown: Shown, folder: str = "") -> str:
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
-def write_page(workshop: Workshop, page: Path) -> str:
-    """All plans that have something to show; pictures are where the rows are."""
+def write_page(workshop: Workshop, page: Path, shown: Mapping[str, Shown]) -> str:
+    """All plans that have something to show; pictures are where the rows are.
+
+    What was ``shown`` already, by plan, is not made again.
+    """
     folder = os.path.relpath(workshop.folder, page.resolve().parent) + "/"
     opening = (PLANS / "opening.md").read_text("utf-8").strip() + "\n"
     sections = [
-        write_section(plan, show(plan, workshop), folder)
+        write_section(plan, shown.get(plan.name) or show(plan, workshop), folder)
         for plan in map(load, names())
         if workshop.has(plan)
     ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import math
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -13,20 +13,20 @@ from warpcert.attacks import FrankWolfe
 from warpcert.core.verdict import Status
 from warpcert.data import load_images
 from warpcert.experiments.figures import (
-    Cell,
+    Pane,
+    Strip,
     bend,
     draw_comparison,
     draw_introduction,
     draw_overview,
     find_worst,
 )
-from warpcert.experiments.figures import Shown as Strip
 from warpcert.experiments.plan import Plan
-from warpcert.experiments.run import Run
 from warpcert.experiments.work import Workshop
 from warpcert.flow import Threat
-from warpcert.net import load_network
+from warpcert.net import Network, load_network
 from warpcert.run import Row as Verdict
+from warpcert.run.number import read_number
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -40,8 +40,7 @@ def picture_introduction(plan: Plan, _: Workshop) -> dict[str, Figure]:
     network = load_network(plan.options["network"])
     images, labels = load_images(plan.options["image"])
     threats = [
-        Threat(math.inf, each["delta"], math.inf if each["gamma"] == "inf" else each["gamma"])
-        for each in plan.options["threats"]
+        Threat("inf", each["delta"], read_number(each["gamma"])) for each in plan.options["threats"]
     ]
     image, label = images[0], int(labels[0])
     bent = {threat: find_worst(network, image, label, threat, method=FIELDS) for threat in threats}
@@ -60,23 +59,23 @@ def picture_comparison(plan: Plan, workshop: Workshop) -> dict[str, Figure]:
     for run in plan.runs:
         verdicts = workshop.rows(plan, run)
         images, labels = load_images(run.images)
-        found = {v.gamma: _cell(run, v, images[0], workshop, plan) for v in verdicts}
-        cells = {gamma: cell for gamma, cell in found.items() if cell is not None}
+        network, place = load_network(run.network), workshop.place(plan)
+        found = {each.gamma: _pane(network, each, images[0], place) for each in verdicts}
+        panes = {gamma: pane for gamma, pane in found.items() if pane is not None}
         gammas |= dict.fromkeys(run.gammas)
-        if cells:
-            rows.append(Strip(run.deltas[0], images[0], int(labels[0]), cells))
+        if panes:
+            rows.append(Strip(run.deltas[0], images[0], int(labels[0]), panes))
     return {plan.name: draw_comparison(rows, list(gammas))} if rows else {}
 
 
-def _cell(run: Run, verdict: Verdict, image: Tensor, workshop: Workshop, plan: Plan) -> Cell | None:
+def _pane(network: Network, verdict: Verdict, image: Tensor, place: Path) -> Pane | None:
     """A verdict with the field that was kept for it, or else with the worst that is found."""
-    network = load_network(run.network)
-    path = None if verdict.field is None else workshop.place(plan) / verdict.field
+    path = None if verdict.field is None else place / verdict.field
     if path is not None and path.exists():
         with np.load(path) as arrays:
-            return Cell(verdict.status, bend(network, image, torch.from_numpy(arrays["field"])))
-    threat = Threat(run.norm, verdict.delta, verdict.gamma)
+            return Pane(verdict.status, bend(network, image, torch.from_numpy(arrays["field"])))
+    threat = Threat(verdict.norm, verdict.delta, verdict.gamma)
     worst = find_worst(network, image, verdict.label, threat)
     if verdict.status is Status.FALSIFIED and worst.seen == verdict.label:
         return None  # found once by a longer search, and its field is not here
-    return Cell(verdict.status, worst)
+    return Pane(verdict.status, worst)

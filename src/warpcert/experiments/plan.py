@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -10,8 +9,9 @@ from functools import cache
 from pathlib import Path
 from typing import Any, final
 
-from warpcert.experiments.run import Engine, Run, Specimen
+from warpcert.experiments.run import Engine, Run, Subject
 from warpcert.experiments.selection import ALL, Selection
+from warpcert.run.number import read_number
 
 PLANS = Path(__file__).parent / "plans"
 
@@ -109,38 +109,38 @@ def load(name: str) -> Plan:
 def _runs(value: Mapping[str, Any]) -> list[Run]:
     """Every network with every engine under every sweep."""
     found: list[Run] = []
-    for specimen in value.get("networks", []):
+    for subject in value.get("networks", []):
         for engine in value["engines"]:
             for sweep in value["sweeps"]:
-                images = sweep.get("images", specimen["images"])
+                images = sweep.get("images", subject["images"])
                 only = sweep.get("only")
                 if only is not None and engine["name"] not in only:
                     continue
                 found.append(
                     Run(
-                        _specimen(specimen),
+                        _subject(subject),
                         Engine(**engine),
                         images,
-                        _number(sweep.get("norm", "inf")),
-                        tuple(map(_number, sweep["delta"])),
-                        tuple(map(_number, sweep["gamma"])),
+                        read_number(sweep.get("norm", "inf")),
+                        tuple(map(read_number, sweep["delta"])),
+                        tuple(map(read_number, sweep["gamma"])),
                         sweep.get("part", ""),
                     )
                 )
     return found
 
 
-def _specimen(value: Mapping[str, Any]) -> Specimen:
+def _subject(value: Mapping[str, Any]) -> Subject:
     mean, std = (tuple(value[key]) if key in value else None for key in ("mean", "std"))
     known = value["name"], value.get("like", ""), value["shown"], value.get("sha256", "")
-    return Specimen(*known, mean, std)
+    return Subject(*known, mean, std)
 
 
 def _selection(value: Mapping[str, Any]) -> Selection:
     return Selection(
         value.get("images"),
-        None if "delta" not in value else tuple(map(_number, value["delta"])),
-        None if "gamma" not in value else tuple(map(_number, value["gamma"])),
+        None if "delta" not in value else tuple(map(read_number, value["delta"])),
+        None if "gamma" not in value else tuple(map(read_number, value["gamma"])),
         None if "engines" not in value else tuple(value["engines"]),
         None if "networks" not in value else tuple(value["networks"]),
     )
@@ -152,9 +152,9 @@ def _published(
     """Tables by delta (down) and gamma (across)."""
     found = []
     for value in values:
-        norm = _number(value.get("norm", "inf"))
-        for row, delta in enumerate(map(_number, value["delta"])):
-            for column, gamma in enumerate(map(_number, value["gamma"])):
+        norm = read_number(value.get("norm", "inf"))
+        for row, delta in enumerate(map(read_number, value["delta"])):
+            for column, gamma in enumerate(map(read_number, value["gamma"])):
                 rates, seconds = value.get("rates"), value.get("seconds")
                 found.append(
                     (
@@ -166,7 +166,3 @@ def _published(
                     )
                 )
     return found
-
-
-def _number(value: float | str) -> float:
-    return math.inf if value == "inf" else float(value)

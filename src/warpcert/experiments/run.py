@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,7 +20,7 @@ from warpcert.verify import Relaxation
 
 @final
 @dataclass(frozen=True)
-class Specimen:
+class Subject:
     """A network of ours, the published one it is like, and what people call it.
 
     One of others is known by the SHA-256 of its file, wherever that is; ``mean`` and ``std`` are
@@ -70,7 +69,7 @@ class Engine:
 class Run:
     """A network on images, every delta with every gamma of one norm, by one engine."""
 
-    specimen: Specimen
+    subject: Subject
     engine: Engine
     images: str
     norm: float
@@ -81,14 +80,13 @@ class Run:
     @property
     def network(self) -> str:
         """The name of the network."""
-        return self.specimen.name
+        return self.subject.name
 
     @property
     def name(self) -> str:
         """What its results file is called."""
-        norm = "inf" if self.norm == math.inf else f"{self.norm:g}"
         part = f".{self.part}" if self.part else ""
-        return f"{self.network}.{self.engine.name}.T{norm}{part}"
+        return f"{self.network}.{self.engine.name}.T{self.norm:g}{part}"
 
     def path(self, folder: Path, shard: Shard = WHOLE) -> Path:
         """Its results file in the folder of its plan; every share has one of its own."""
@@ -101,7 +99,7 @@ class Run:
 
     def task(self, gallery: Gallery, networks: Path | None = None) -> Task:
         """What is asked of these images."""
-        known = self.specimen
+        known = self.subject
         name = known.locate(networks)
         threats = [
             Threat(self.norm, delta, gamma) for delta in self.deltas for gamma in self.gammas

@@ -6,9 +6,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, final
 
+from warpcert.experiments.cells import Cell
 from warpcert.experiments.figures import (
     Bars,
-    Tally,
     draw_decided,
     draw_relaxations,
     draw_smoothness,
@@ -44,40 +44,45 @@ def show(plan: Plan, workshop: Workshop) -> Shown:
 
 def _rates(plan: Plan, workshop: Workshop) -> Shown:
     """The tables alone."""
-    return Shown(write_rates(plan, workshop))
+    return Shown(write_rates(plan, tabulate(plan, workshop)))
 
 
 def _delta(plan: Plan, workshop: Workshop) -> Shown:
     """The tables, and for every network the shares of its images over delta."""
+    tables = tabulate(plan, workshop)
     networks = {
-        table.shown: [_tally(line, line.delta) for line in table.lines]
-        for table in _begun(plan, workshop)
+        table.shown: {line.delta: line.cell("auto") for line in table.lines}
+        for table in tables
+        if table.begun
     }
     figures = {plan.name: draw_decided(networks)} if networks else {}
-    return Shown(write_rates(plan, workshop), figures)
+    return Shown(write_rates(plan, tables), figures)
 
 
 def _gamma(plan: Plan, workshop: Workshop) -> Shown:
     """The tables, and for every network a curve over gamma for each delta."""
-    figures = {}
-    for table in _begun(plan, workshop):
-        curves: dict[float, list[Tally]] = {}
+    tables, figures = tabulate(plan, workshop), {}
+    for table in tables:
+        curves: dict[float, dict[float, Cell]] = {}
         for line in table.lines:
-            curves.setdefault(line.delta, []).append(_tally(line, line.gamma))
-        figures[f"{plan.name}-{table.network}"] = draw_smoothness(curves, title=table.shown)
-    return Shown(write_rates(plan, workshop), figures)
+            curves.setdefault(line.delta, {})[line.gamma] = line.cell("auto")
+        if table.begun:
+            figures[f"{plan.name}-{table.network}"] = draw_smoothness(curves, title=table.shown)
+    return Shown(write_rates(plan, tables), figures)
 
 
 def _relaxations(plan: Plan, workshop: Workshop) -> Shown:
     """The tables, and for every network the rates of its engines beside each other."""
-    panels = [_bars(table, plan) for table in _begun(plan, workshop)]
+    tables = tabulate(plan, workshop)
+    panels = [_bars(table, plan) for table in tables if table.begun]
     figures = {plan.name: draw_relaxations(panels)} if panels else {}
-    return Shown(write_rates(plan, workshop), figures)
+    return Shown(write_rates(plan, tables), figures)
 
 
 def _comparison(plan: Plan, workshop: Workshop) -> Shown:
     """The table, and the images with their fields."""
-    return Shown(write_rates(plan, workshop), picture_comparison(plan, workshop))
+    tables = tabulate(plan, workshop)
+    return Shown(write_rates(plan, tables), picture_comparison(plan, workshop))
 
 
 VIEWS: dict[str, Callable[[Plan, Workshop], Shown]] = {
@@ -94,18 +99,8 @@ VIEWS: dict[str, Callable[[Plan, Workshop], Shown]] = {
 }
 
 
-def _begun(plan: Plan, workshop: Workshop) -> list[Table]:
-    """The networks of which there are rows."""
-    return [table for table in tabulate(plan, workshop) if any(line.cells for line in table.lines)]
-
-
-def _tally(line: Line, at: float) -> Tally:
-    cell = line.cell("auto")
-    return Tally(at, cell.certified, cell.falsified, cell.undecided)
-
-
 def _bars(table: Table, plan: Plan) -> Bars:
-    lines = [line for line in table.lines if line.cells]
+    lines = table.begun
     engines = {run.engine.name: run.engine.shown for run in reversed(plan.rows.runs)}
     return Bars(
         table.shown,

@@ -48,6 +48,11 @@ class Table:
     like: str
     lines: Sequence[Line]
 
+    @property
+    def begun(self) -> list[Line]:
+        """The lines of which there are rows."""
+        return [line for line in self.lines if line.cells]
+
 
 def tabulate(plan: Plan, workshop: Workshop) -> list[Table]:
     """A table for each network of a plan, with every line that its sweeps have."""
@@ -83,18 +88,16 @@ def _table(plan: Plan, runs: Sequence[Run], workshop: Workshop) -> Table:
         )
         for norm, delta, gamma in threats
     ]
-    specimen = runs[0].specimen
-    return Table(specimen.name, specimen.shown, specimen.like, lines)
+    subject = runs[0].subject
+    return Table(subject.name, subject.shown, subject.like, lines)
 
 
-def write_rates(plan: Plan, workshop: Workshop) -> str:
+def write_rates(plan: Plan, tables: Sequence[Table]) -> str:
     """The tables of a plan, and which cells fall short of its aim."""
-    source = plan.rows
-    shown = {run.engine.name: run.engine.shown for run in source.runs}
+    shown = {run.engine.name: run.engine.shown for run in plan.rows.runs}
     parts: list[str] = []
-    tables = tabulate(plan, workshop)
     for table in tables:
-        lines = [line for line in table.lines if line.cells]
+        lines = table.begun
         if not lines:
             continue
         like = f" (the paper's {table.like})" if table.like else ""
@@ -104,7 +107,7 @@ def write_rates(plan: Plan, workshop: Workshop) -> str:
     if plan.aim is not None:
         parts.append(write_aim(plan.aim, tables))
     asked = sum(len(table.lines) for table in tables)
-    begun = sum(bool(line.cells) for table in tables for line in table.lines)
+    begun = sum(len(table.begun) for table in tables)
     parts.append(f"Lines that have rows: {begun} of {asked}." if begun < asked else "")
     return "\n\n".join(part for part in parts if part)
 
@@ -187,20 +190,16 @@ def write_aim(aim: Aim, tables: Sequence[Table]) -> str:
             cell, theirs = line.cell(aim.engine), line.published.get(aim.beside)
             if theirs is None or theirs.rate is None or theirs.seconds is None:
                 continue
-            if cell.rate is None or cell.most is None:
+            if cell.rate is None:
                 continue
             asked += 1
             if cell.rate < theirs.rate:
-                missed.append(f"{table.network}, {line}: {_why(cell, cell.most, theirs.rate)}")
+                missed.append(f"{table.network}, {line}: {_why(cell, theirs.rate)}")
             limit = max(aim.floor, theirs.seconds / aim.times)
             if cell.seconds is not None and cell.seconds > limit:
                 missed.append(
                     f"{table.network}, {line}: {cell.seconds:.3g} s an image, aim {limit:.3g} s"
                 )
-    head = (
-        f"Of {asked} cells with rows, these fall short of the published rate, or take more than a "
-        f"{aim.times:g}th of its time (and more than {aim.floor:g} s):"
-    )
     if not asked:
         return ""
     if not missed:
@@ -208,11 +207,16 @@ def write_aim(aim: Aim, tables: Sequence[Table]) -> str:
             f"In all {asked} cells with rows at least the published rate is reached, in at most a "
             f"{aim.times:g}th of its time (or {aim.floor:g} s)."
         )
+    head = (
+        f"Of {asked} cells with rows, these fall short of the published rate, or take more than a "
+        f"{aim.times:g}th of its time (and more than {aim.floor:g} s):"
+    )
     return "\n".join([head, "", *(f"- {each}" for each in missed)])
 
 
-def _why(cell: Cell, most: float, published: float) -> str:
+def _why(cell: Cell, published: float) -> str:
     """Why a rate is below the published one."""
+    most = cell.most or 0.0
     gap = f"{cell.rate:.0f} % of {cell.correct}, published {published:.0f} %"
     if most < published:
         return (

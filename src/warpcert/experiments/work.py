@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import final
 
-from warpcert.experiments.measure import Accuracy
-from warpcert.experiments.measured import MEASUREMENTS, QUICK, measure
+from warpcert.experiments.measured import MEASUREMENTS, measure
 from warpcert.experiments.plan import Plan
 from warpcert.experiments.run import Run
 from warpcert.experiments.selection import ALL, Selection
@@ -55,12 +54,8 @@ class Workshop:
         self, plan: Plan, device: str, *, quick: bool, listener: Callable[[str], None]
     ) -> None:
         """Measure what a plan asks for besides verdicts, where that is not there yet."""
-        if quick:
-            measurement = QUICK[plan.measure]()
-        elif plan.measure == "accuracy":
-            measurement = Accuracy(root=self.root)
-        else:
-            measurement = MEASUREMENTS[plan.measure]()
+        kind = MEASUREMENTS[plan.measure]
+        measurement = kind.quick() if quick else kind.whole(self.root)
         measure(measurement, self.place(plan), device, listener)
 
     def has(self, plan: Plan) -> bool:

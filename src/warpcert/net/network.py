@@ -72,6 +72,11 @@ class Network:
         return (self.input_shape, *(step.shape for step in self.steps))
 
     @property
+    def entries(self) -> int:
+        """How many numbers all values of one image have together."""
+        return sum(map(math.prod, self.shapes))
+
+    @property
     def activations(self) -> tuple[int, ...]:
         """The values that are outputs of activations."""
         return tuple(

@@ -66,8 +66,7 @@ def _decide(
 ) -> list[Verdict]:
     """Verdicts for a batch, in parts that fit into memory."""
     images, labels = check_problem(network, images, labels)
-    entries = sum(math.prod(shape) for shape in network.shapes)
-    size = chunk_size(8 * KNOWN_ARRAYS * entries, images.device)
+    size = chunk_size(8 * KNOWN_ARRAYS * network.entries, images.device)
     verdicts: list[Verdict] = []
     with torch.inference_mode(False), torch.no_grad():  # searches switch gradients on themselves
         network = network.to(dtype=torch.float64)

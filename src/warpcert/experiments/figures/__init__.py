@@ -1,20 +1,18 @@
 """The figures: data in, one picture out; nothing is read or computed elsewhere."""
 
 from warpcert.experiments.figures.bent import Bent, bend, find_worst
-from warpcert.experiments.figures.comparison import Cell, Shown, draw_comparison
+from warpcert.experiments.figures.comparison import Pane, Strip, draw_comparison
 from warpcert.experiments.figures.decided import draw_decided
 from warpcert.experiments.figures.introduction import draw_introduction
 from warpcert.experiments.figures.overview import draw_overview
 from warpcert.experiments.figures.relaxations import Bars, draw_relaxations
 from warpcert.experiments.figures.smoothness import draw_smoothness
-from warpcert.experiments.figures.tally import Tally
 
 __all__ = [
     "Bars",
     "Bent",
-    "Cell",
-    "Shown",
-    "Tally",
+    "Pane",
+    "Strip",
     "bend",
     "draw_comparison",
     "draw_decided",

@@ -27,7 +27,7 @@ WORDS = {
 
 
 @dataclass(frozen=True, eq=False)
-class Cell:
+class Pane:
     """What is known of an image under one threat, and a field of it to be shown, if there is one.
 
     A falsified image shows the field that changes its label, the others the worst that was found.
@@ -43,30 +43,30 @@ class Cell:
 
 
 @dataclass(frozen=True, eq=False)
-class Shown:
-    """An image (C, H, W) of a label, bent by at most delta; one cell for each gamma."""
+class Strip:
+    """An image (C, H, W) of a label, bent by at most delta; one pane for each gamma."""
 
     delta: float
     image: Tensor
     label: int
-    cells: Mapping[float, Cell]
+    panes: Mapping[float, Pane]
 
     def __post_init__(self) -> None:
         """Refuse a certificate that its own picture refutes."""
-        for gamma, cell in self.cells.items():
-            changed = cell.bent is not None and cell.bent.seen != self.label
-            if changed and cell.status is Status.CERTIFIED:
+        for gamma, pane in self.panes.items():
+            changed = pane.bent is not None and pane.bent.seen != self.label
+            if changed and pane.status is Status.CERTIFIED:
                 raise Unsound(
                     f"an image of label {self.label} is certified at delta {self.delta:g}, gamma "
                     f"{gamma:g}, and a field changes its label"
                 )
 
 
-def draw_comparison(rows: Sequence[Shown], gammas: Sequence[float]) -> Figure:
+def draw_comparison(rows: Sequence[Strip], gammas: Sequence[float]) -> Figure:
     """Draw a row for each image: as it is, and for each gamma the bent image and its field.
 
-    Below each cell stand the label that the network sees and what is known of the image under all
-    fields of that threat. A cell that is missing stays empty.
+    Below each pane stand the label that the network sees and what is known of the image under all
+    fields of that threat. A pane that is missing stays empty.
     """
     wide, high = 2 * SIDE + GAP + APART, SIDE + BELOW
     width = LEFT + SIDE + APART + len(gammas) * wide - APART + EDGE
@@ -77,34 +77,34 @@ def draw_comparison(rows: Sequence[Shown], gammas: Sequence[float]) -> Figure:
         for j, gamma in enumerate(gammas):
             centre = LEFT + SIDE + APART + j * wide + SIDE + GAP / 2
             _write(figure, centre, TOP - 0.2, f"γ = {write_number(gamma)}", weight="bold")
-        for i, shown in enumerate(rows):
+        for i, strip in enumerate(rows):
             y = TOP + i * high
             first = place(figure, LEFT, y, SIDE, SIDE)
-            first.set_ylabel(f"δ = {write_number(shown.delta)}", size=9, weight="bold", labelpad=4)
-            show_image(first, shown.image)
-            _write(figure, LEFT + SIDE / 2, y + SIDE + 0.04, f"label {shown.label}")
+            first.set_ylabel(f"δ = {write_number(strip.delta)}", size=9, weight="bold", labelpad=4)
+            show_image(first, strip.image)
+            _write(figure, LEFT + SIDE / 2, y + SIDE + 0.04, f"label {strip.label}")
             for j, gamma in enumerate(gammas):
-                _draw_cell(figure, shown, gamma, LEFT + SIDE + APART + j * wide, y)
+                _draw_pane(figure, strip, gamma, LEFT + SIDE + APART + j * wide, y)
     return figure
 
 
-def _draw_cell(figure: Figure, shown: Shown, gamma: float, x: float, y: float) -> None:
+def _draw_pane(figure: Figure, strip: Strip, gamma: float, x: float, y: float) -> None:
     """The bent image, its field, and what is known."""
     left, right = (place(figure, at, y, SIDE, SIDE) for at in (x, x + SIDE + GAP))
-    cell = shown.cells.get(gamma)
+    pane = strip.panes.get(gamma)
     below = (x + SIDE + GAP / 2, y + SIDE + 0.04)
-    if cell is None:
+    if pane is None:
         _write(figure, *below, DASH)
         return
-    if cell.bent is None:
-        show_image(left, shown.image)
-        seen = shown.label
+    if pane.bent is None:
+        show_image(left, strip.image)
+        seen = strip.label
     else:
-        show_image(left, warp(shown.image[None].double(), cell.bent.field[None].double())[0])
-        show_field(right, cell.bent.field, shown.delta)
-        seen = cell.bent.seen
-    weight = "bold" if cell.status is Status.FALSIFIED else "normal"
-    _write(figure, *below, f"label {seen} ({WORDS[cell.status]})", weight=weight)
+        show_image(left, warp(strip.image[None].double(), pane.bent.field[None].double())[0])
+        show_field(right, pane.bent.field, strip.delta)
+        seen = pane.bent.seen
+    weight = "bold" if pane.status is Status.FALSIFIED else "normal"
+    _write(figure, *below, f"label {seen} ({WORDS[pane.status]})", weight=weight)
 
 
 def _write(figure: Figure, x: float, y: float, text: str, weight: str = "normal") -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from textwrap import fill
 from typing import Any
 
@@ -10,8 +10,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
+from warpcert.experiments.cells import Cell
 from warpcert.experiments.figures.panels import DPI, FALSIFIED, share_axis
-from warpcert.experiments.figures.tally import Tally
 from warpcert.run.report.style import house_style
 
 ACROSS, WIDE, HIGH, LEGEND = 3, 2.35, 1.75, 0.3  # panels in a row, and inches
@@ -27,10 +27,12 @@ LETTERS = 28
 """That fit above a panel, about."""
 
 
-def draw_decided(networks: Mapping[str, Sequence[Tally]], *, along: str = "δ (pixels)") -> Figure:
+def draw_decided(
+    networks: Mapping[str, Mapping[float, Cell]], *, along: str = "δ (pixels)"
+) -> Figure:
     """Draw, for each network, the shares of its correct images, one upon the other.
 
-    A tally is made at one delta. Points without a correct image are left out.
+    Cells are by delta. Points without a correct image are left out.
     """
     if not networks:
         raise ValueError("there is no network to draw: give at least one")
@@ -39,8 +41,8 @@ def draw_decided(networks: Mapping[str, Sequence[Tally]], *, along: str = "δ (p
     with house_style():
         figure = Figure((WIDE * columns + 0.2, HIGH * rows + LEGEND), DPI, layout="constrained")
         panels = figure.subplots(rows, columns, squeeze=False).ravel()
-        for axes, (name, tallies) in zip(panels, networks.items(), strict=False):
-            _draw_panel(axes, name, tallies)
+        for axes, (name, cells) in zip(panels, networks.items(), strict=False):
+            _draw_panel(axes, name, cells)
             axes.set_xlabel(along, size=7.5)
         for axes in panels[len(networks) :]:
             axes.set_axis_off()
@@ -51,10 +53,11 @@ def draw_decided(networks: Mapping[str, Sequence[Tally]], *, along: str = "δ (p
     return figure
 
 
-def _draw_panel(axes: Axes, name: str, tallies: Sequence[Tally]) -> None:
-    points = sorted((t for t in tallies if t.correct), key=lambda t: t.at)
+def _draw_panel(axes: Axes, name: str, cells: Mapping[float, Cell]) -> None:
+    at = sorted(value for value, cell in cells.items() if cell.correct)
+    points = [cells[value] for value in at]
     share_axis(axes)
-    counts = sorted({t.correct for t in points})
+    counts = sorted({cell.correct for cell in points})
     ends = (
         "–".join(str(count) for count in dict.fromkeys([counts[0], counts[-1]])) if counts else ""
     )
@@ -63,9 +66,8 @@ def _draw_panel(axes: Axes, name: str, tallies: Sequence[Tally]) -> None:
     axes.set_title(lines, size=8, loc="left")
     if not points:
         return
-    at = [t.at for t in points]
-    certified = [t.certified / t.correct for t in points]
-    standing = [1 - t.falsified / t.correct for t in points]
+    certified = [cell.certified / cell.correct for cell in points]
+    standing = [1 - cell.falsified / cell.correct for cell in points]
     axes.fill_between(at, 0, certified, **LOOKS["certified"])
     axes.fill_between(at, certified, standing, **LOOKS["undecided"])
     axes.fill_between(at, standing, 1, **LOOKS["attacked"])

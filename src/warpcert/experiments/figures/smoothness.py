@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
+from warpcert.experiments.cells import Cell
 from warpcert.experiments.figures.panels import COLOURS, DPI, MARKS, share_axis
-from warpcert.experiments.figures.tally import Tally
 from warpcert.run.report.style import house_style
 from warpcert.run.report.words import write_number
 
@@ -21,12 +21,13 @@ DIGITS = 6  # of a tick, which is 0.3, and not the sum of 0.1 and 0.2
 FREE = 0.2  # how far right of the last finite gamma inf is put, in widths of the finite part
 
 
-def draw_smoothness(curves: Mapping[float, Sequence[Tally]], *, title: str = "") -> Figure:
+def draw_smoothness(curves: Mapping[float, Mapping[float, Cell]], *, title: str = "") -> Figure:
     """Draw a curve of certified shares over gamma for each delta; inf stands apart at the right.
 
     The whisker above a point ends where an attack takes over: what is in between is undecided.
     """
-    finite = [t.at for ts in curves.values() for t in ts if t.at < math.inf]
+    gammas = [gamma for cells in curves.values() for gamma in cells]
+    finite = [gamma for gamma in gammas if gamma < math.inf]
     if not finite:
         raise ValueError("there is no finite gamma to draw a curve over: give at least one")
     low, high = min(finite), max(finite)
@@ -37,10 +38,10 @@ def draw_smoothness(curves: Mapping[float, Sequence[Tally]], *, title: str = "")
         axes = figure.subplots()
         share_axis(axes)
         nudge = 0.012 * width  # whiskers of curves that run together stay apart
-        for k, (delta, tallies) in enumerate(curves.items()):
+        for k, (delta, cells) in enumerate(curves.items()):
             shift = (k - (len(curves) - 1) / 2) * nudge
-            _draw_curve(axes, tallies, free, shift, k, f"δ = {write_number(delta)}")
-        _mark_axis(axes, low, high, free, any(t.at == math.inf for c in curves.values() for t in c))
+            _draw_curve(axes, cells, free, shift, k, f"δ = {write_number(delta)}")
+        _mark_axis(axes, low, high, free, math.inf in gammas)
         axes.set_ylabel("certified, of correct images", size=8)
         axes.set_xlabel("γ (pixels)", size=8)
         axes.set_title(title, size=9, loc="left")
@@ -54,13 +55,13 @@ def draw_smoothness(curves: Mapping[float, Sequence[Tally]], *, title: str = "")
 
 
 def _draw_curve(
-    axes: Axes, tallies: Sequence[Tally], free: float, shift: float, k: int, label: str
+    axes: Axes, cells: Mapping[float, Cell], free: float, shift: float, k: int, label: str
 ) -> None:
-    points = sorted((t for t in tallies if t.correct), key=lambda t: t.at)
-    certified = [t.certified / t.correct for t in points]
-    undecided = [t.unknown / t.correct for t in points]
-    x = [(t.at if t.at < math.inf else free) + shift for t in points]
-    finite = sum(t.at < math.inf for t in points)
+    gammas = sorted(gamma for gamma, cell in cells.items() if cell.correct)
+    certified = [cells[gamma].certified / cells[gamma].correct for gamma in gammas]
+    undecided = [cells[gamma].undecided / cells[gamma].correct for gamma in gammas]
+    x = [min(gamma, free) + shift for gamma in gammas]
+    finite = sum(gamma < math.inf for gamma in gammas)
     colour = COLOURS[k % len(COLOURS)]
     look: dict[str, Any] = {"color": colour, "marker": MARKS[k % len(MARKS)], "ms": 4}
     axes.plot(

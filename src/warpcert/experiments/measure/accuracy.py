@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import math
 import os
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, final
 
 import torch
@@ -31,6 +31,11 @@ class Accuracy(Measurement):
     root: str | os.PathLike[str] | None = None
 
     @classmethod
+    def whole(cls, root: Path | None) -> Accuracy:
+        """All test images, where they are at hand."""
+        return cls(root=root)
+
+    @classmethod
     def quick(cls) -> Accuracy:
         """The bundled images."""
         return cls()
@@ -50,7 +55,7 @@ class Accuracy(Measurement):
     def __call__(self, case: dict[str, Any], device: str) -> dict[str, Any]:
         network = load_network(case["network"]).to(device, torch.float64)
         images, labels = load_images(case["images"], root=self.root)
-        size = chunk_size(8 * WORKING_ARRAYS * sum(map(math.prod, network.shapes)), network.device)
+        size = chunk_size(8 * WORKING_ARRAYS * network.entries, network.device)
         correct = 0
         with torch.no_grad():
             for some, named in zip(images.split(size), labels.split(size), strict=True):

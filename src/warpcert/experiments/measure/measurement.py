@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from pathlib import Path
 from typing import Any
 
 
@@ -11,6 +12,16 @@ class Measurement(ABC):
 
     Options are in the object. Cases and what is measured of them can be written as JSON.
     """
+
+    @classmethod
+    def whole(cls, root: Path | None) -> Measurement:  # noqa: ARG003 - for those that need data sets
+        """With all cases; whole data sets are in ``root``."""
+        return cls()
+
+    @classmethod
+    @abstractmethod
+    def quick(cls) -> Measurement:
+        """With the cases that take seconds."""
 
     @abstractmethod
     def cases(self) -> list[dict[str, Any]]:

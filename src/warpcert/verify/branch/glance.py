@@ -36,7 +36,7 @@ class Glance:
     @property
     def entries(self) -> int:
         """Float32 numbers that one cell takes, about."""
-        return 4 * sum(map(math.prod, self.network.shapes)) + 24 * self.image[0, 0].numel()
+        return 4 * self.network.entries + 24 * self.image[0, 0].numel()
 
     def __call__(self, pixels: Interval, known: Mapping[int, Interval]) -> Float[Tensor, "N S"]:
         """The margins' lower ends where pixels (N, C, H, W) are in intervals.

@@ -175,13 +175,13 @@ class Tree:
     def _begin(self) -> None:
         """See whether lines say more of the whole threat than intervals do."""
         self.held, self.cells = dict(enumerate(self.cells)), []
-        before = [cell.worst for cell in self.held.values()]
+        before = self.root.worst
         self._filter(DeepPoly())
         self.cells = list(self.held.values())
         self.held.clear()
         if self.cells:
             self.root = self.cells[0]
-            worse = self.root.worst < LINEAR * before[0]
+            worse = self.root.worst < LINEAR * before
             self.linear = not (self.effort.trials and worse)
         if not self.linear:
             (tried,) = self._trial(self.cells, self.refined)
@@ -259,8 +259,7 @@ class Tree:
 
     def _sift(self) -> None:
         """Bound a batch of cells; cut or plant those that stay open."""
-        entries = sum(math.prod(shape) for shape in self.network.shapes)
-        size = chunk_size(8 * KNOWN_ARRAYS * entries, self.image.device)
+        size = chunk_size(8 * KNOWN_ARRAYS * self.network.entries, self.image.device)
         self.cells.sort(key=lambda cell: cell.worst)
         self.held = dict(enumerate(self.cells[:size]))
         self.cells = self.cells[size:]

@@ -151,9 +151,9 @@ class Trial:
             at = (rows % step == step // 2) & (columns % step == step // 2)
             levels = torch.where(at & (levels == 0), step, levels)
             step //= 2
-        if stride == 1:
-            levels = torch.where(free.view(height, width), levels, 0)
-        levels = torch.where((levels == stride) | free.view(height, width), levels, 0).flatten()
+        levels = levels.flatten()
+        coarse = (levels == stride) & (stride > 1)  # one that cannot change may confine others
+        levels = torch.where(coarse | free, levels, 0)
         order = torch.argsort(levels, descending=True, stable=True)[: int((levels > 0).sum())]
         both = torch.stack([order, order + height * width], dim=1).flatten()
         return 2 * int((levels == stride).sum()), both
