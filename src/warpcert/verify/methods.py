@@ -30,9 +30,6 @@ ATTACKS: dict[str, Step] = {
 }
 """What is tried after a method, on what that has left undecided."""
 
-CHEAP = ("interval", "deeppoly")
-"""What "auto" tries before it branches: a tree's own bounds are better than all beyond."""
-
 
 def bounder(method: str, intersect: bool = True) -> Bounder:
     """The bounder of that name; without ``intersect``, as in the paper (DeepPoly only)."""
@@ -58,8 +55,9 @@ def proving_steps(method: str) -> list[Step]:
 def steps(method: str, intersect: bool = True, solver: str = "highs") -> list[Step]:
     """What is tried in which order: one bounder, attacks alone, programs, or a tree.
 
-    "auto" branches on what the cheap methods and an attack leave open; "complete" does so at once
-    after intervals and the attack. ``solver`` is for the methods "lp" and "milp".
+    "complete" branches on what intervals and an attack leave open; "auto" tries lines before that,
+    where they are cheap: over boxes, of all images together. Over coupled fields they need duals,
+    which take longer than most trees. ``solver`` is for the methods "lp" and "milp".
     """
     if solver != "highs" and method not in ("lp", "milp"):
         raise ValueError(f"solver={solver!r} is for the methods 'lp' and 'milp', got {method!r}")
@@ -74,11 +72,9 @@ def steps(method: str, intersect: bool = True, solver: str = "highs") -> list[St
         return list(ATTACKS.values())
     if method in PROGRAMS:
         return _program_steps(method, solver)
-    found: list[Step] = []
-    for name in CHEAP if method == "auto" else CHEAP[:1]:
-        found.append(Prove(name, METHODS[name]))
-        found += [ATTACKS[name]] if name in ATTACKS else []
-    return [*found, Complete()]
+    first = [Prove("interval", METHODS["interval"]), ATTACKS["interval"]]
+    lines = Prove("deeppoly", METHODS["deeppoly"], boxed=True)
+    return [*first, lines, Complete()] if method == "auto" else [*first, Complete()]
 
 
 def _programs() -> dict[str, LinearProgram]:

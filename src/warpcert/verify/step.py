@@ -25,14 +25,17 @@ class Step(ABC):
 
 @dataclass(frozen=True)
 class Prove(Step):
-    """Bound the margins from below."""
+    """Bound the margins from below; with ``boxed`` only where the images are all of a box."""
 
     name: str
     bounder: Bounder
+    boxed: bool = False
 
     def __call__(self, docket: Docket, which: Tensor) -> None:
         """Start from what is known, and enter the new bounds."""
         inputs, rows = self.inputs(docket, which), docket.rows[which]
+        if self.boxed and not inputs.boxed:
+            return
         bounds = self.bounder(docket.network, inputs, rows, docket.known(which))
         docket.prove(which, bounds, self.name)
 

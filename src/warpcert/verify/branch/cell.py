@@ -71,4 +71,5 @@ def meet(cell: Cell, other: Cell) -> Cell:
         mine = layers[value]
         lower = torch.maximum(mine.lower, theirs.lower)
         layers[value] = Interval(lower, torch.minimum(mine.upper, theirs.upper))
-    return replace(cell, layers=layers, margins=torch.maximum(cell.margins, other.margins))
+    margins = torch.maximum(cell.margins, other.margins)
+    return replace(cell, layers=layers, margins=margins, loose=max(cell.loose, other.loose))

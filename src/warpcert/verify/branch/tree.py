@@ -58,6 +58,15 @@ LINEAR = 0.75
 """Back-substitution is used on cells where it leaves no more than this share of the whole threat's
 gap; where intervals are nearly as good, they are ten times as quick."""
 
+FEW = 256.0
+"""No more cells than that, by the first cut's gain, are cut by intervals at once."""
+
+ROWS = 600
+"""How many rows are substituted back in the time of a pass of intervals, about."""
+
+SOON = 0.2
+"""Seconds that asking lines may take to be done at once; else not before as much was spent."""
+
 MOST = 1e4
 """More cells than that, by the first cut's gain, are not cut by intervals alone."""
 
@@ -69,8 +78,13 @@ LATER = 4.0
 """How many times longer than bounding neurons over the whole coupled set cells have been cut before
 that is tried."""
 
-STRONG = 1.0
-"""Seconds of work on an image before all attacks are tried."""
+DEARER = 60.0
+"""How many times longer it takes to bound all neurons over the coupled set than once by lines.
+Measured: 30 to 100 times."""
+
+STRONG, ATTACKS = 1.0, 50
+"""Seconds of work on an image before all attacks are tried, and how many passes of intervals more:
+about as long as they take."""
 
 SHARE = 0.15
 """How much of the time attacks from the middle of cells may take."""
@@ -119,9 +133,10 @@ class Tree:
         self.hopes = {"light": 1.0, "full": 1.0}
         self.linear = True
         self.root = first
-        self.strong, self.refined = False, False
+        self.strong, self.refined, self.judged = False, False, False
         self.start, self.hunting = time.perf_counter(), 0.0
-        self.costs = {"cell": 0.02, "light": 0.1, "full": 1.0, "node": 5e-4}
+        self.alone = -math.inf
+        self.costs = {"interval": 0.0, "cell": 0.02, "light": 0.1, "full": 1.0, "node": 5e-4}
 
     @property
     def open(self) -> int:
@@ -145,7 +160,7 @@ class Tree:
             self._begin()
         while (self.cells or self.plots) and not self.hunt.fooled:
             tick()
-            if not self.strong and time.perf_counter() - self.start > STRONG:
+            if not self.strong and self._elapsed > STRONG + ATTACKS * self.costs["interval"]:
                 self.strong = True
                 self.hunt.try_hard()
             elif not self.cells:
@@ -173,28 +188,59 @@ class Tree:
         return DeformedImage(images, threat, region=region)
 
     def _begin(self) -> None:
-        """See whether lines say more of the whole threat than intervals do."""
-        self.held, self.cells = dict(enumerate(self.cells)), []
-        before = self.root.worst
-        self._filter(DeepPoly())
-        self.cells = list(self.held.values())
-        self.held.clear()
-        if self.cells:
-            self.root = self.cells[0]
-            worse = self.root.worst < LINEAR * before
-            self.linear = not (self.effort.trials and worse)
-        if not self.linear:
+        """Try cuts by intervals; where few should do, make them, else see what lines say.
+
+        A proof that is kept has what lines say of the whole before all cuts.
+        """
+        start = time.perf_counter()
+        box = self._inputs([self.root], coupled=False)
+        alone = IntervalPropagation()(self.network, box, self.rows).margins
+        self.costs["interval"] = time.perf_counter() - start
+        self.costs["lines"] = self.costs["interval"] * self.network.entries / ROWS
+        self.alone, should = float(alone.min()), math.inf
+        if self.effort.trials:
             (tried,) = self._trial(self.cells, self.refined)
-            self.cells = [replace(self.root, order=tried.order)]
-            if tried.cells > MOST:
-                self.linear = self.strong = True
-                self.hunt.try_hard()
+            self.cells, should = [replace(self.root, order=tried.order)], tried.cells
+        self.linear = False
+        if should > FEW or self.costs["lines"] < SOON or self.proof is not None:
+            self._judge()
+        if not self.linear and should > MOST:
+            self.linear = self.strong = True
+            self.hunt.try_hard()
+
+    def _judge(self) -> None:
+        """See whether lines say more of the whole threat than intervals alone do.
+
+        What they prove of it holds on every cell, because each is a part of the threat.
+        """
+        self.judged = True
+        start, box = time.perf_counter(), self._inputs([self.root], coupled=False)
+        found = DeepPoly()(self.network, box, self.rows, stack([self.root]))
+        self.costs["full"] = max(self.costs["full"], DEARER * (time.perf_counter() - start))
+        margins = torch.maximum(self.root.margins, found.margins[0].nan_to_num(nan=-math.inf))
+        loose = float(found.margins.min())
+        root = replace(self.root, layers=layers_of(found, 0), margins=margins, loose=loose)
+        self._know(root)
+        self.linear = not (self.effort.trials and root.worst < LINEAR * self.alone)
+
+    def _know(self, root: Cell, plot: Plot | None = None) -> None:
+        """Let all cells know what is proved of the whole threat, of which they are parts."""
+        if root.proved:
+            self._close(root, plot)
+            self.cells = []
+            return
+        self.cells = [meet(cell, root) for cell in self.cells]
+        self.root = root
 
     def _slice(self) -> None:
         """Bound a batch of cells by intervals; cut those that stay open, each where it is best.
 
-        After as long as it takes to bound the whole threat's neurons in full, that is done once.
+        When that takes longer than it should, lines are asked after all. After as long as it takes
+        to bound the whole threat's neurons in full, that is done once.
         """
+        if not self.judged and self._elapsed > self.costs["lines"]:
+            self._judge()
+            return
         able = self.sets and self.proof is None and not self.refined
         if able and self._elapsed > LATER * self.costs["full"]:
             self._strengthen()
@@ -249,13 +295,7 @@ class Tree:
         Sound, because every cell is a part of the threat, so that what holds there holds on it.
         """
         self.refined = True
-        root, plot = self._plant(self.root, full=True)
-        if root.proved:
-            self._close(root, plot)
-            self.cells = []
-            return
-        self.cells = [meet(cell, root) for cell in self.cells]
-        self.root = root
+        self._know(*self._plant(self.root, full=True))
 
     def _sift(self) -> None:
         """Bound a batch of cells; cut or plant those that stay open."""
