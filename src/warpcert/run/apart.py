@@ -68,26 +68,27 @@ class Apart(Decider):
                 worker.dismiss()
 
     def _hire(self, device: str) -> _Worker:
-        return _Worker(self.task, self.network, device, self.most)
+        return _Worker(self, device)
 
 
 class _Worker:
     """A process, as its employer sees it: idle, or at work on items."""
 
-    def __init__(self, task: Task, network: Network, device: str, most: int | None) -> None:
+    def __init__(self, employer: Apart, device: str) -> None:
         self.device = device
         self.ready = False
         self.items: list[Item] = []
-        self.pace = Pace(device, task.timeout, most)
+        self.pace = Pace(device, employer.task.timeout, employer.most)
         self._given = 0.0
+        beside = list(employer.devices).count(device)
         context = multiprocessing.get_context("spawn")
         self.connection: Connection
         self.connection, theirs = context.Pipe()
-        self.process = context.Process(target=serve, args=(theirs, device), daemon=True)
+        self.process = context.Process(target=serve, args=(theirs, device, beside), daemon=True)
         self.process.start()
         theirs.close()  # so that the end of the process is the end of the connection
         with suppress(OSError):  # it is dead already, which will be heard
-            send(self.connection, (task, network.to("cpu")))
+            send(self.connection, (employer.task, employer.network.to("cpu")))
 
     def give(self, gallery: Gallery, items: list[Item]) -> None:
         """Put it to work."""

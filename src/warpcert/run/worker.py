@@ -13,6 +13,7 @@ from typing import Any
 
 import torch
 
+from warpcert.core.memory import claim_share
 from warpcert.run.desk import Desk
 
 READY = "ready"
@@ -30,9 +31,10 @@ def receive(connection: Connection) -> Any:
     return pickle.loads(connection.recv_bytes())
 
 
-def serve(connection: Connection, device: str) -> None:
+def serve(connection: Connection, device: str, beside: int) -> None:
     """Answer jobs until the other side is gone: first the task and network, then images.
 
+    ``beside`` processes, this one among them, share the device.
     An answer is a list of verdicts, or the error that came instead.
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process that is asked
@@ -41,6 +43,7 @@ def serve(connection: Connection, device: str) -> None:
     try:
         task, network = receive(connection)
         try:
+            claim_share(torch.device(device), beside)
             desk = Desk(task, network.to(device))
         except Exception as error:
             send(connection, _portable(error))

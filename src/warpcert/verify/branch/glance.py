@@ -126,9 +126,12 @@ def _activated(node: Activation, given: Interval) -> Interval:
 
 
 def _spread(node: Affine, given: list[Interval]) -> Interval:
-    """The interval of an affine step's output, its rounding not looked at."""
+    """The interval of an affine step's output, its rounding not looked at.
+
+    A GPU's convolutions may make less than nothing of a radius of zero.
+    """
     centre = node(*((x.lower + x.upper) / 2 for x in given))
-    radius = node.spread(*((x.upper - x.lower) / 2 for x in given))
+    radius = node.spread(*((x.upper - x.lower) / 2 for x in given)).clamp(min=0)
     return Interval(centre - radius, centre + radius)
 
 
