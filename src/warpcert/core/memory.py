@@ -22,7 +22,7 @@ def free_bytes(device: torch.device) -> int:
         free, total = torch.cuda.mem_get_info(device)
         taken = torch.cuda.memory_allocated(device)
         cached = torch.cuda.memory_reserved(device) - taken
-        share = torch.cuda.get_per_process_memory_fraction(device)
+        share = torch.cuda.get_per_process_memory_fraction(_number(device))
         return max(0, min(free + cached, int(share * total) - taken))
     try:
         return os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
@@ -33,7 +33,7 @@ def free_bytes(device: torch.device) -> int:
 def claim_share(device: torch.device, processes: int) -> None:
     """Let this process have its part of a GPU that as many use; a CPU's memory is shared freely."""
     if device.type == "cuda":
-        torch.cuda.set_per_process_memory_fraction(OURS / processes, device)
+        torch.cuda.set_per_process_memory_fraction(OURS / processes, _number(device))
 
 
 def chunk_size(item_bytes: int, device: torch.device, share: float = 0.25) -> int:
@@ -59,3 +59,8 @@ def release(device: torch.device) -> None:
     """Give back what torch keeps for itself on a GPU."""
     if device.type == "cuda":
         torch.cuda.empty_cache()
+
+
+def _number(device: torch.device) -> int:
+    """Which GPU "cuda" is."""
+    return torch.cuda.current_device() if device.index is None else device.index
