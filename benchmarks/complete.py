@@ -49,6 +49,7 @@ VARIANTS: dict[str, Effort] = {
     "no duals": Effort(duals=False),
     "no intersection": Effort(intersect=False),
     "no warm start": Effort(warm=False),
+    "no free pixels": Effort(free=False),
 }
 
 PEER = {0.3: (42, 42, 33, 2.5), 0.4: (38, 41, 19, 8.9), 0.5: (37, 41, 7, 11.2)}

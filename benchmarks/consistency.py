@@ -11,6 +11,7 @@ import argparse
 import itertools
 import math
 import time
+from functools import lru_cache
 from typing import Literal
 
 import torch
@@ -30,15 +31,22 @@ THREATS = [
 ]
 
 
+@lru_cache(maxsize=2)  # for the sizes of images that there are
+def sample(
+    threat: wc.Threat, shape: tuple[int, int], count: int, device: torch.device
+) -> torch.Tensor:
+    """Extreme and random fields of a threat."""
+    return threat.sample(shape, count, generator=torch.Generator().manual_seed(0), device=device)
+
+
 def sampled(
     network: wc.Network, image: torch.Tensor, label: int, threat: wc.Threat, count: int
 ) -> float:
     """The lowest margin over many fields of a threat."""
-    generator, lowest = torch.Generator().manual_seed(0), math.inf
+    lowest = math.inf
     others = [k for k in range(network.classes) if k != label]
-    for some in range(0, count, 1000):
-        shape = (image.shape[1], image.shape[2])
-        fields = threat.sample(shape, min(1000, count - some), generator=generator)
+    shape = (image.shape[1], image.shape[2])
+    for fields in sample(threat, shape, count, image.device).split(1000):
         bent = wc.warp(image.double().expand(len(fields), -1, -1, -1), fields)
         scores = network(bent)
         lowest = min(lowest, float((scores[:, [label]] - scores[:, others]).min()))
@@ -57,8 +65,8 @@ def main() -> None:
     parser.add_argument("--device", default="cpu")
     options = parser.parse_args()
     attack, total, start = STRONGEST if options.strong else QUICK, 0, time.perf_counter()
-    for name, threat in itertools.product(options.only, THREATS):
-        network = wc.load_network(name).to(options.device)
+    networks = {name: wc.load_network(name).to(options.device) for name in options.only}
+    for threat, (name, network) in itertools.product(THREATS, networks.items()):
         images, labels = wc.load_images(f"{ZOO[name].dataset}:0-{options.images - 1}")
         images, labels = images.to(options.device), labels.to(options.device)
         bounds = wc.bounds(network, images, threat, labels, options.method)
@@ -70,8 +78,8 @@ def main() -> None:
         found = attack(network, wc.DeformedImage(images[proved], threat), labels[proved])
         reached = found.margins
         for k in range(min(options.sample, len(proved))):
-            image, label = images[proved[k]].cpu(), int(labels[proved[k]])
-            low = sampled(network.to("cpu"), image, label, threat, options.fields)
+            image, label = images[proved[k]], int(labels[proved[k]])
+            low = sampled(network, image, label, threat, options.fields)
             reached[k] = min(float(reached[k]), low)
         if bool(found.fooled.any()) or not bool((reached >= margins - 1e-9).all()):
             raise wc.Unsound(f"{name}, {threat}: a field goes below a proved margin")

@@ -189,6 +189,7 @@ def test_most_small_images_are_decided() -> None:
         {"duals": False},
         {"intersect": False},
         {"warm": False},
+        {"free": False},
     ],
 )
 def test_parts_that_are_left_out_cost_time_and_nothing_else(without: dict[str, Any]) -> None:

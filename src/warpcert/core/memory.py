@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 
 import torch
 
@@ -48,11 +49,16 @@ def chunk_size(item_bytes: int, device: torch.device, share: float = 0.25) -> in
     return max(1, budget // max(1, item_bytes))
 
 
+SHORTAGE = re.compile(r"alloc|(cublas|cudnn|cusolver|cusparse)\w*create")
+"""What errors say, in small letters, when memory ran out and torch does not tell: a library that
+finds no room for its own needs fails as it is set up, with whatever error it has."""
+
+
 def is_shortage(error: Exception) -> bool:
     """Whether an error says that memory ran out, on a GPU or a CPU."""
     if isinstance(error, (torch.OutOfMemoryError, MemoryError)):
         return True
-    return isinstance(error, RuntimeError) and "alloc" in str(error).lower()
+    return isinstance(error, RuntimeError) and bool(SHORTAGE.search(str(error).lower()))
 
 
 def release(device: torch.device) -> None:

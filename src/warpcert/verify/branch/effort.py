@@ -16,9 +16,10 @@ class Effort:
     cells are cut at once; a GPU treats more. ``fields``, ``relus``: which kinds of branching are
     used. ``trials``: whether cuts are tried before one is made. ``duals``: whether the flow's duals
     are. ``intersect``: whether nodes' intervals are propagated and intersected. ``warm``: whether
-    children start from their parent's slopes, multipliers and duals. A cell is given up when its
-    widest box is narrower than ``finest`` times delta, when it was cut ``levels`` times, or when
-    ``cells`` wait already: its margin is then too close to zero to be told from it.
+    children start from their parent's slopes, multipliers and duals. ``free``: whether the whole is
+    also tried with free pixels, see `Aside`. A cell is given up when its widest box is narrower
+    than ``finest`` times delta, when it was cut ``levels`` times, or when ``cells`` wait already:
+    its margin is then too close to zero to be told from it.
     """
 
     root: Beta = field(default_factory=lambda: Beta(iterations=40, rate=0.2, decay=0.95))
@@ -41,6 +42,7 @@ class Effort:
     duals: bool = True
     intersect: bool = True
     warm: bool = True
+    free: bool = True
 
 
 PLAIN = Effort(inner=Beta(iterations=0), passes=0, duals=False, intersect=False)

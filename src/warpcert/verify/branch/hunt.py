@@ -55,6 +55,10 @@ class Hunt:
         fields = self.inputs.project(reach(self.chase, best).float())
         return self._test(self.chase.found(fields))
 
+    def fools_box(self, images: Float[Tensor, "n C H W"]) -> bool:
+        """Go down from images in the box; say whether one gets another class, field or not."""
+        return bool((self._descend(self.boxed, images.float()).margins < 0).any())
+
     def try_fields(self, fields: Float[Tensor, "n H W 2"]) -> bool:
         """Go down from fields; say whether one fools."""
         found = self._descend(self.chase, self.inputs.project(fields.float()))

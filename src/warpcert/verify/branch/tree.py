@@ -22,6 +22,7 @@ from warpcert.core.shapes import Float
 from warpcert.flow import DeformedImage, Region, Threat
 from warpcert.flow.split import whole
 from warpcert.net import Hinge, Network
+from warpcert.verify.branch.aside import Aside
 from warpcert.verify.branch.cell import Cell, layers_of, meet, stack
 from warpcert.verify.branch.effort import Effort
 from warpcert.verify.branch.glance import Glance
@@ -100,7 +101,8 @@ class Tree:
     least bound of all leaves holds for the image. Every cell is at any time in one of four
     places: it waits in ``cells``, is ``held`` while it is worked on, has a plot in ``plots``, or
     was given up (``stopped``); or it is closed, and its bound is in ``proved``. What closes cells
-    is entered in a ``proof``, if there is one.
+    is entered in a ``proof``, if there is one. ``aside``: the whole with free pixels, which may be
+    proved before the cells are.
     """
 
     def __init__(  # noqa: PLR0913, PLR0917 - a problem, and how it is to be solved
@@ -129,6 +131,7 @@ class Tree:
         first = Cell(lower, upper, layers_of(known, 0), margins)
         self.cells, self.held, self.stopped = [first], dict[int, Cell](), list[Cell]()
         self.plots: list[tuple[Cell, Plot]] = []
+        self.aside: Aside | None = None
         self.proved = torch.full_like(margins, math.inf)
         self.hopes = {"light": 1.0, "full": 1.0}
         self.linear = True
@@ -163,6 +166,8 @@ class Tree:
             if not self.strong and self._elapsed > STRONG + ATTACKS * self.costs["interval"]:
                 self.strong = True
                 self.hunt.try_hard()
+            elif self.aside is not None and self.aside.due(self._elapsed):
+                self._look_aside(self.aside)
             elif not self.cells:
                 self._tend()
             elif self.linear:
@@ -227,7 +232,7 @@ class Tree:
         """Let all cells know what is proved of the whole threat, of which they are parts."""
         if root.proved:
             self._close(root, plot)
-            self.cells = []
+            self.cells, self.plots, self.stopped = [], [], []
             return
         self.cells = [meet(cell, root) for cell in self.cells]
         self.root = root
@@ -297,6 +302,21 @@ class Tree:
         self.refined = True
         self._know(*self._plant(self.root, full=True))
 
+    def _set_aside(self, cell: Cell, plot: Plot) -> None:
+        """Go on with a plot over free pixels of the whole threat, beside what comes instead."""
+        able = self.effort.free and self.sets and self.proof is None and not cell.level
+        if able and isinstance(plot.inputs, Box) and not plot.done:
+            self.aside = Aside(plot, self.hunt)
+
+    def _look_aside(self, aside: Aside) -> None:
+        """Work with free pixels; cells know what is proved of more margins of the whole."""
+        before = self.root.margins
+        if aside.round():
+            self.aside = None
+        margins = torch.maximum(before, aside.margins)
+        if bool(((margins > 0) & ~(before > 0)).any()):
+            self._know(replace(self.root, margins=margins))
+
     def _sift(self) -> None:
         """Bound a batch of cells; cut or plant those that stay open."""
         size = chunk_size(8 * KNOWN_ARRAYS * self.network.entries, self.image.device)
@@ -356,6 +376,8 @@ class Tree:
             hopeless = cutting < math.inf and self.hopes[kind] < HOPE
             if not self.relus or hopeless or cutting < self.costs[kind]:
                 break
+            if plot is not None:
+                self._set_aside(cell, plot)
             cell, plot = self._plant(cell, full)
             deciding = self._deciding(plot)
             helped = cell.proved or deciding <= cutting
@@ -366,6 +388,8 @@ class Tree:
             if min(cutting, deciding) < PATIENCE * self.costs["full"]:
                 break
         if plot is None or plot.done or cutting < deciding:
+            if plot is not None:
+                self._set_aside(cell, plot)
             self._cut(cell)
         else:
             self.plots.append((cell, plot))
@@ -484,10 +508,12 @@ class Tree:
         cell = replace(cell, margins=torch.maximum(cell.margins, plot.margins))
         light = self.sets and isinstance(plot.inputs, Box)
         if light and not cell.proved and plot.seconds > PATIENCE * self.costs["full"]:
+            self._set_aside(cell, plot)
             cell, plot = self._plant(cell, full=True)
         if cell.proved:
             self._close(cell, plot)
         elif plot.done or self._late(cell, plot):
+            self._set_aside(cell, plot)
             self._cut(cell)
         else:
             self.plots[0] = cell, plot

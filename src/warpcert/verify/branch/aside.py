@@ -1,0 +1,56 @@
+"""Aside: the whole threat with every pixel free, decided beside the tree."""
+
+from __future__ import annotations
+
+import time
+
+import torch
+from torch import Tensor
+
+from warpcert.core.shapes import Float
+from warpcert.verify.branch.hunt import Hunt
+from warpcert.verify.branch.plot import Plot
+
+NEAR, FAR = 0.2, 0.5
+"""Shares of a tree's time: where all pixels of an image are coupled, and where those half an image
+apart are not. What free pixels prove takes a second or not at all in the first case."""
+
+
+class Aside:
+    """A plot over the box of all pixels, in which each moves by itself.
+
+    The box holds every image of the threat, so what is proved there holds for it. Nodes over a box
+    are bounded many times quicker than over coupled pixels, and where gamma couples near ones alone
+    little may be missing: so this goes on beside the tree, until it is proved or an image is found
+    in the box, bent by a field of the threat or not, that has another class.
+    """
+
+    def __init__(self, plot: Plot, hunt: Hunt) -> None:
+        self.plot, self.hunt = plot, hunt
+        threat, images = hunt.inputs.threat, hunt.inputs.images
+        coupled = 2 * threat.delta / threat.gamma if threat.gamma else torch.inf  # in steps
+        self.share = FAR if 2 * coupled < min(images.shape[2:]) else NEAR
+        self.seconds = plot.seconds
+
+    def due(self, elapsed: float) -> bool:
+        """Whether it has had less than its share of so many seconds."""
+        return self.seconds < self.share * elapsed
+
+    def round(self) -> bool:
+        """Work for a while; say whether that was the last time."""
+        start, plot = time.perf_counter(), self.plot
+        fooled = False
+        if plot.promising is not None:
+            points, _ = plot.promising
+            plot.promising = None
+            images = plot.reduced.image(points, self.hunt.inputs.images[0])
+            fooled = self.hunt.fools_box(images)
+        if not fooled and not plot.done:
+            plot.round()
+        self.seconds += time.perf_counter() - start
+        return fooled or plot.done or bool((plot.stuck < torch.inf).any())
+
+    @property
+    def margins(self) -> Float[Tensor, " S"]:
+        """Proved lower bounds of all margins of the threat."""
+        return self.plot.margins
