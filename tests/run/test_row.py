@@ -47,6 +47,7 @@ def test_every_key_is_there_in_order() -> None:
         "version": wc.__version__,
         "device": "cpu",
         "seed": 0,
+        "reached": "inf",
     }
 
 
@@ -55,6 +56,7 @@ def test_every_key_is_there_in_order() -> None:
     [
         ({"margin": -math.inf}, {"margin": None}),
         ({"margin": math.inf}, {"margin": "inf"}),
+        ({"reached": -0.25}, {"reached": -0.25}),
         ({"gamma": 0.05}, {"gamma": 0.05}),
         ({"norm": 1.0}, {"norm": 1}),
         ({"norm": 2.0}, {"norm": 2}),
@@ -96,3 +98,10 @@ def test_the_time_of_every_step_is_kept_where_it_is_known() -> None:
 def test_an_unknown_rival_is_null() -> None:
     made = make_row(tiny.task(), tiny.gallery(), ITEM, tiny.verdict("unknown", rival=-1))
     assert made.rival is None and Path(made.image).name == "some.npz[2]"
+
+
+def test_how_low_attacks_came_is_kept() -> None:
+    made = make_row(tiny.task(), tiny.gallery(), ITEM, tiny.verdict("unknown", reached=0.125))
+    assert made.reached == 0.125 and Row.parse(made.line).reached == 0.125
+    old = {key: value for key, value in made.json.items() if key != "reached"}
+    assert Row.parse(json.dumps(old).encode()).reached == math.inf  # a file of an earlier version

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping
 from dataclasses import MISSING, dataclass, fields, replace
 from typing import Any, final
@@ -14,6 +15,8 @@ from warpcert.run.item import Item, Key
 from warpcert.run.number import read_number, write_number
 from warpcert.run.task import Task
 
+MARGINS = ("margin", "reached")
+
 
 @final
 @dataclass(frozen=True)
@@ -21,7 +24,8 @@ class Row:
     """A verdict, and of what it is one; ``field`` is the path of the witness, if there is one.
 
     ``task`` is the digest of the task; ``steps`` the seconds that each method took, on ``device``.
-    Attacks draw from ``seed``.
+    Attacks draw from ``seed``; ``reached`` is the lowest margin that they met, inf where they met
+    none: an unknown image's true margin is between the proved one and that.
     """
 
     task: str
@@ -43,6 +47,7 @@ class Row:
     version: str = ""
     device: str = ""
     seed: int = SEED
+    reached: float = math.inf
 
     @property
     def key(self) -> Key:
@@ -57,7 +62,7 @@ class Row:
     def json(self) -> dict[str, Any]:
         """The row as JSON: infinity is the string "inf", a margin without a bound is null."""
         value = {part.name: getattr(self, part.name) for part in fields(self)}
-        numbers = {name: write_number(value[name]) for name in ("delta", "gamma", "margin")}
+        numbers = {name: write_number(value[name]) for name in ("delta", "gamma", *MARGINS)}
         norm = write_number(self.norm)
         norm = int(norm) if isinstance(norm, float) else norm
         steps = dict(self.steps)
@@ -78,9 +83,8 @@ class Row:
                 for part in fields(Row)
                 if part.default is MISSING or part.name in value
             }
-            numbers = {
-                name: read_number(value[name]) for name in ("norm", "delta", "gamma", "margin")
-            }
+            names = ("norm", "delta", "gamma", *(name for name in MARGINS if name in value))
+            numbers = {name: read_number(value[name]) for name in names}
             status = {"status": Status(value["status"])}
             if not isinstance(value["task"], str) or not isinstance(value["index"], int):
                 raise ValueError("its task or its index is none")
@@ -111,4 +115,5 @@ def make_row(
         verdict.reason,
         version=task.version,
         device=device,
+        reached=verdict.reached,
     )
