@@ -44,9 +44,13 @@ def test_a_table_is_made_shown_and_kept(call: Call, files: Path) -> None:
     ("words", "line"),
     {
         (): "say what to reproduce ('warpcert reproduce --list' names it), or --quick",
-        ("table9",): "there is nothing called 'table9' to reproduce: take table1, ",
+        ("table9",): "there is nothing called 'table9' to reproduce: take headline, ",
         ("table1", "--network", "lenet"): "--network lenet: table1 has cifar10-convmed-ibp, ",
-        ("table1", "--engine", "magic"): "--engine magic: table1 has auto, deeppoly, plain, planes",
+        (
+            "table1",
+            "--engine",
+            "magic",
+        ): "--engine magic: table1 has alpha, auto, deeppoly, ",
         ("table1", "--delta", "0.35"): "--delta 0.35: table1 has 0.3, 0.4, 0.5",
         ("table1", "--gamma", "smooth"): "--gamma must be numbers with commas, got 'smooth'",
         ("table1", "--show"): "there are no rows in reproduced: name their folder with --out",

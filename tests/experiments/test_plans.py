@@ -53,5 +53,5 @@ def test_published_numbers_stand_where_they_belong() -> None:
 
 
 def test_a_plan_that_is_none() -> None:
-    with pytest.raises(ValueError, match="nothing called 'table9' to reproduce: take table1, "):
+    with pytest.raises(ValueError, match="nothing called 'table9' to reproduce: take headline, "):
         experiments.load("table9")

@@ -22,7 +22,8 @@ def undrawn(axes: Axes) -> Iterator[Text]:
     """Labels of ticks that lie beyond an axis, of which only the text exists."""
     for axis in (axes.xaxis, axes.yaxis):
         low, high = sorted(axis.get_view_interval())
-        for place, label in zip(axis.get_ticklocs(), axis.get_ticklabels(), strict=True):
+        labels = axis.get_ticklabels()  # an axis that shares another one's has none
+        for place, label in zip(axis.get_ticklocs(), labels, strict=bool(labels)):
             if not low <= place <= high:
                 yield label
 

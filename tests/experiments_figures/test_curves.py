@@ -11,7 +11,9 @@ from tests.experiments_figures.layout import assert_readable, texts
 from warpcert.experiments.cells import Cell
 from warpcert.experiments.figures import (
     Bars,
+    Beside,
     draw_decided,
+    draw_headline,
     draw_relaxations,
     draw_smoothness,
 )
@@ -83,3 +85,27 @@ def test_relaxations() -> None:
         Bars("", "", ["a", "b"], {"hull": [1]})
     with pytest.raises(ValueError, match="nothing to compare"):
         draw_relaxations([])
+
+
+def test_headline() -> None:
+    cells = [Cell(8, 1, 1, seconds=0.5), Cell(5, 5, 0, seconds=2.0), Cell()]
+    settings = [
+        Beside(gamma, rate, seconds, cell)
+        for gamma, rate, seconds, cell in zip("∞12", (70, 90, 1), (10, 300, 1), cells, strict=True)
+    ]
+    names = ["MNIST ConvSmall, spatial PGD", "CIFAR-10 ConvSmall, L∞ certified", "short"]
+    figure = draw_headline(dict.fromkeys(names, settings), along="γ", published="the paper's MILP")
+    assert_readable(figure)
+    rates, seconds = figure.axes[0], figure.axes[3]
+    heights = [(p.get_y(), p.get_height()) for p in rates.patches]  # type: ignore[attr-defined]  # rectangles
+    wanted = [(0, 0.7), (0, 0.9), (0, 0.8), (0, 0.5), (0.8, 0.1), (0.5, 0)]
+    np.testing.assert_allclose(heights, wanted, atol=1e-12)
+    theirs, ours = (np.asarray(line.get_ydata()).tolist() for line in seconds.lines)
+    assert theirs == [10, 300] and ours == [0.5, 2.0]
+    assert [a.get_title("left").split() for a in figure.axes[:3]] == [
+        f"{name} (n = 10)".split() for name in names
+    ]
+    assert {"the paper's MILP", "ours", "ours, undecided", "∞", "1"} <= {*texts(figure)}
+    assert "2" not in texts(figure)  # no image is asked about there
+    with pytest.raises(ValueError, match="no network to draw"):
+        draw_headline({}, along="γ", published="")

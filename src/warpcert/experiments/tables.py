@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import final
 
 from warpcert.experiments.cells import Cell, count
@@ -55,12 +55,22 @@ class Table:
 
 
 def tabulate(plan: Plan, workshop: Workshop) -> list[Table]:
-    """A table for each network of a plan, with every line that its sweeps have."""
+    """A table for each network of a plan, with every line that its sweeps have.
+
+    A plan that has one delta among its options shows no other.
+    """
     source = plan.rows
     by_network: dict[str, list[Run]] = {}
     for run in source.runs:
         by_network.setdefault(run.network, []).append(run)
-    return [_table(source, runs, workshop) for runs in by_network.values()]
+    tables = [_table(source, runs, workshop) for runs in by_network.values()]
+    delta = plan.options.get("delta")
+    if delta is None:
+        return tables
+    return [
+        replace(table, lines=[line for line in table.lines if line.delta == delta])
+        for table in tables
+    ]
 
 
 def _table(plan: Plan, runs: Sequence[Run], workshop: Workshop) -> Table:
@@ -193,7 +203,7 @@ def write_aim(aim: Aim, tables: Sequence[Table]) -> str:
             if cell.rate is None:
                 continue
             asked += 1
-            if cell.rate < theirs.rate:
+            if round(cell.rate) < theirs.rate:  # which was published in whole per cents
                 missed.append(f"{table.network}, {line}: {_why(cell, theirs.rate)}")
             limit = max(aim.floor, theirs.seconds / aim.times)
             if cell.seconds is not None and cell.seconds > limit:
