@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from warpcert.core.shapes import Float
+from warpcert.flow import Threat
 from warpcert.verify.branch.hunt import Hunt
 from warpcert.verify.branch.plot import Plot
 
@@ -16,25 +17,32 @@ NEAR, FAR = 0.2, 0.5
 apart are not. What free pixels prove takes a second or not at all in the first case."""
 
 
+def is_far(threat: Threat, images: Float[Tensor, "N C H W"]) -> bool:
+    """Whether pixels half an image apart can move against each other as they like."""
+    if not threat.gamma:
+        return False
+    steps = 2 * threat.delta / threat.gamma
+    return 2 * steps < min(images.shape[2:])
+
+
 class Aside:
     """A plot over the box of all pixels, in which each moves by itself.
 
     The box holds every image of the threat, so what is proved there holds for it. Nodes over a box
     are bounded many times quicker than over coupled pixels, and where gamma couples near ones alone
     little may be missing: so this goes on beside the tree, until it is proved or an image is found
-    in the box, bent by a field of the threat or not, that has another class.
+    in the box, bent by a field of the threat or not, that has another class. The first ``head``
+    seconds are its own.
     """
 
-    def __init__(self, plot: Plot, hunt: Hunt) -> None:
-        self.plot, self.hunt = plot, hunt
-        threat, images = hunt.inputs.threat, hunt.inputs.images
-        coupled = 2 * threat.delta / threat.gamma if threat.gamma else torch.inf  # in steps
-        self.share = FAR if 2 * coupled < min(images.shape[2:]) else NEAR
+    def __init__(self, plot: Plot, hunt: Hunt, head: float = 0.0) -> None:
+        self.plot, self.hunt, self.head = plot, hunt, head
+        self.share = FAR if is_far(hunt.inputs.threat, hunt.inputs.images) else NEAR
         self.seconds = plot.seconds
 
     def due(self, elapsed: float) -> bool:
         """Whether it has had less than its share of so many seconds."""
-        return self.seconds < self.share * elapsed
+        return self.seconds < max(self.head, self.share * elapsed)
 
     def round(self) -> bool:
         """Work for a while; say whether that was the last time."""

@@ -22,7 +22,7 @@ from warpcert.core.shapes import Float
 from warpcert.flow import DeformedImage, Region, Threat
 from warpcert.flow.split import whole
 from warpcert.net import Hinge, Network
-from warpcert.verify.branch.aside import Aside
+from warpcert.verify.branch.aside import Aside, is_far
 from warpcert.verify.branch.cell import Cell, layers_of, meet, stack
 from warpcert.verify.branch.effort import Effort
 from warpcert.verify.branch.glance import Glance
@@ -125,6 +125,7 @@ class Tree:
         self.relus = effort.relus and all(hinges)
         self.fields = effort.fields and not self.exact
         self.sets = effort.duals and not self.exact
+        self.free = effort.free and self.sets and proof is None
         shape = (image.shape[2], image.shape[3])
         lower, upper = (x[0].to(image.device) for x in whole(threat, shape)[:2])
         margins = known.margins[0].nan_to_num(nan=-math.inf)  # no number, no proof
@@ -161,6 +162,7 @@ class Tree:
         self.start = time.perf_counter()
         if self.fields:
             self._begin()
+            self._begin_aside()
         while (self.cells or self.plots) and not self.hunt.fooled:
             tick()
             if not self.strong and self._elapsed > STRONG + ATTACKS * self.costs["interval"]:
@@ -302,11 +304,23 @@ class Tree:
         self.refined = True
         self._know(*self._plant(self.root, full=True))
 
-    def _set_aside(self, cell: Cell, plot: Plot) -> None:
+    def _begin_aside(self) -> None:
+        """Where far pixels are free, try the whole with all of them free first.
+
+        For no longer than it would be tended before it is bounded over the coupled set.
+        """
+        able = self.free and self.linear and self.relus and bool(self.cells)
+        if able and is_far(self.threat, self.image):
+            cell, plot = self._plant(self.root, full=False)
+            self._know(cell, plot)
+            if not cell.proved:
+                self._set_aside(cell, plot, PATIENCE * self.costs["full"])
+
+    def _set_aside(self, cell: Cell, plot: Plot, head: float = 0.0) -> None:
         """Go on with a plot over free pixels of the whole threat, beside what comes instead."""
-        able = self.effort.free and self.sets and self.proof is None and not cell.level
+        able = self.free and self.aside is None and not cell.level
         if able and isinstance(plot.inputs, Box) and not plot.done:
-            self.aside = Aside(plot, self.hunt)
+            self.aside = Aside(plot, self.hunt, head)
 
     def _look_aside(self, aside: Aside) -> None:
         """Work with free pixels; cells know what is proved of more margins of the whole."""
@@ -371,7 +385,8 @@ class Tree:
         """
         cutting = self._cutting(cell, centre)
         plot, deciding = None, math.inf
-        for full in (False, True) if self.sets else (False,):
+        begun = self.aside is not None and not cell.level  # with free pixels
+        for full in (False, True) if self.sets and not begun else (begun,):
             kind = "full" if full else "light"
             hopeless = cutting < math.inf and self.hopes[kind] < HOPE
             if not self.relus or hopeless or cutting < self.costs[kind]:
