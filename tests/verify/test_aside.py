@@ -17,7 +17,8 @@ from tests.verify.test_complete import agree, drawn, made, rows_of, tree_of
 from warpcert import Status, Threat, Verdict
 from warpcert.core.box import Box
 from warpcert.verify.branch import Effort, tree
-from warpcert.verify.branch.aside import FAR, NEAR, Aside
+from warpcert.verify.branch.aside import FAR, NEAR, Aside, is_far
+from warpcert.verify.branch.cell import Cell
 from warpcert.verify.branch.plot import Plot
 from warpcert.verify.cascade import Cascade
 from warpcert.verify.complete import Complete
@@ -130,10 +131,25 @@ def test_trees_that_look_aside_say_what_is_true(
     assert rounds > 0
 
 
-def test_a_digit_that_needs_no_smoothness() -> None:
-    """Proved with free pixels: with them alone, and beside a tree that couples them."""
+def test_a_digit_that_needs_no_smoothness(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Proved with free pixels: with them alone, and before a tree that couples them has begun."""
     images, labels = wc.load_images("mnist:2")
-    network = wc.load_network("mnist-convsmall-pgd")
+    network, planted = wc.load_network("mnist-convsmall-pgd"), []
+    plant = tree.Tree._plant
+
+    def watch(self: tree.Tree, cell: Cell, full: bool) -> tuple[Cell, Plot]:
+        planted.append(full)
+        return plant(self, cell, full)
+
+    monkeypatch.setattr(tree.Tree, "_plant", watch)
     for gamma in (math.inf, 0.1):
         verdict = wc.certify(network, images[0], int(labels[0]), Threat("inf", 0.4, gamma))
         assert isinstance(verdict, Verdict) and verdict.status is Status.CERTIFIED
+    assert planted == [False, False]
+
+
+def test_which_pixels_are_far() -> None:
+    images = torch.zeros((1, 1, 28, 40))
+    for delta, gamma, far in ((0.5, 0.1, True), (0.8, 0.1, False), (0.5, 0.01, False)):
+        assert is_far(Threat("inf", delta, gamma), images) is far
+    assert is_far(Threat("inf", 0.5), images) and not is_far(Threat("inf", 0.5, 0.0), images)
