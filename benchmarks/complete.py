@@ -4,7 +4,8 @@ rates     certified, falsified and undecided images for every delta and gamma, w
           over the decided ones, beside the paper's figures for a network of the same kind
 ablation  the same with one part of the method left out at a time
 peer      gamma = inf with the time limit of the strongest other verifier's run, beside its counts
-survive   attack every certified image of a file of rows with ten times the usual effort
+survive   attack every certified image of a file of rows, or of a results file (--results), with
+          ten times the usual effort
 
 A network is a name of the zoo, an .onnx file (--mean, --std), or ARCHITECTURE:FILE.npz as training
 writes it. Each image is decided by itself. Verdicts go to --out as JSON lines as they come, and the
@@ -17,6 +18,7 @@ from __future__ import annotations
 import argparse
 import json
 import math
+import random
 import time
 from collections.abc import Iterator
 from dataclasses import replace
@@ -31,6 +33,7 @@ from warpcert.attacks import STRONGEST, Attack, Cascade, Linearised, Search, Thr
 from warpcert.attacks.descent import Descent
 from warpcert.experiments import load
 from warpcert.experiments.plan import Published
+from warpcert.run import read_results
 from warpcert.train.architecture import build
 from warpcert.train.weights import load_weights
 from warpcert.verify.branch import Effort
@@ -251,26 +254,40 @@ def stronger(attack: Attack, times: int) -> Attack:
     return attack
 
 
+def certified(options: argparse.Namespace, rows: Rows) -> Iterator[tuple[int, wc.Threat]]:
+    """The images that were certified, in rows of our own or in a results file of the package."""
+    if options.results is not None:
+        for row in read_results(Path(options.results)).rows:
+            if row.status is wc.Status.CERTIFIED and (row.method == "complete" or not options.hard):
+                yield row.index, wc.Threat(row.norm, row.delta, row.gamma)
+        return
+    for own in rows.rows.values():
+        if own["status"] == "certified" and own["net"] == options.net:
+            yield own["image"], wc.Threat(float(own["norm"]), own["delta"], float(own["gamma"]))
+
+
 def survive(options: argparse.Namespace, rows: Rows) -> None:
     """Attack what was certified; any success is a defect of ours."""
     net, tried, broken = network(options), 0, 0
-    attack = stronger(STRONGEST, options.times)
+    attack, start = stronger(STRONGEST, options.times), time.perf_counter()
     images, labels = wc.load_images(
         f"{options.data}:{options.first}-{options.first + options.count - 1}", root=options.root
     )
-    for row in list(rows.rows.values()):
-        inside = options.first <= row["image"] < options.first + options.count
-        if row["status"] != "certified" or row["net"] != options.net or not inside:
+    every = list(certified(options, rows))
+    random.Random(0).shuffle(every)  # so that the time spent is spent on all kinds
+    for image, threat in every:
+        k = image - options.first
+        if not 0 <= k < options.count or time.perf_counter() - start > options.seconds:
             continue
-        k = row["image"] - options.first
-        threat = wc.Threat(float(row["norm"]), row["delta"], float(row["gamma"]))
         found = wc.attack(net, images[k].to(options.device), int(labels[k]), threat, method=attack)
         tried += 1
         if found is not None:
             broken += 1
-            print(f"certified, and yet fooled: {row['key']}", flush=True)
-    print(f"{tried} certified verdicts attacked with {options.times} times the effort: "
-          f"{broken} fooled")  # fmt: skip
+            print(f"certified, and yet fooled: image {image}, {threat}", flush=True)
+    print(
+        f"{tried} of {len(every)} certified verdicts attacked with {options.times} times the "
+        f"effort: {broken} fooled"
+    )
 
 
 def numbers(text: str) -> Iterator[float]:
@@ -296,6 +313,11 @@ def main() -> None:
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--times", type=int, default=10, help="effort of the attack (survive)")
+    parser.add_argument("--results", metavar="FILE", help="verdicts to attack (survive)")
+    parser.add_argument("--hard", action="store_true", help="only those of trees (survive)")
+    parser.add_argument(
+        "--seconds", type=float, default=math.inf, help="begin none after (survive)"
+    )
     parser.add_argument("--out", metavar="FILE")
     options = parser.parse_args()
     torch.set_num_threads(options.threads)

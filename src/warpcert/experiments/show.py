@@ -9,19 +9,19 @@ from typing import TYPE_CHECKING, final
 from warpcert.experiments.cells import Cell
 from warpcert.experiments.figures import (
     Bars,
-    Beside,
     draw_decided,
     draw_headline,
     draw_relaxations,
     draw_smoothness,
 )
+from warpcert.experiments.headline import compare, write_headline
 from warpcert.experiments.pictures import (
     picture_comparison,
     picture_introduction,
     picture_overview,
 )
 from warpcert.experiments.plan import Plan
-from warpcert.experiments.tables import PAPER, Line, Table, tabulate, write_rates
+from warpcert.experiments.tables import Line, Table, tabulate, write_rates
 from warpcert.experiments.values import write_accuracy, write_coverage, write_geometry
 from warpcert.experiments.work import Workshop
 from warpcert.run.report.words import write_number
@@ -82,20 +82,12 @@ def _relaxations(plan: Plan, workshop: Workshop) -> Shown:
 
 
 def _headline(plan: Plan, workshop: Workshop) -> Shown:
-    """What the aim of a table compares; a picture alone."""
-    aim = plan.rows.aim
-    if aim is None:
-        raise ValueError(f"{plan.name}: the plan {plan.rows.name} has no aim")
-    networks: dict[str, list[Beside]] = {}
-    for table in tabulate(plan, workshop):
-        for line in table.begun:
-            theirs, cell = line.published[aim.beside], line.cell(aim.engine)
-            if theirs.rate is not None and theirs.seconds is not None and cell.correct:
-                found = Beside(write_number(line.gamma), theirs.rate, theirs.seconds, cell)
-                networks.setdefault(table.shown, []).append(found)
-    published = f"the paper's {PAPER[aim.beside]}"
-    drawn = draw_headline(networks, along="γ", published=published) if networks else None
-    return Shown("", {} if drawn is None else {plan.name: drawn})
+    """A small table, and the same as a picture."""
+    networks = compare(plan, workshop)
+    if not networks:
+        return Shown("")
+    figure = draw_headline(networks, along="γ", published="the paper's MILP")
+    return Shown(write_headline(networks), {plan.name: figure})
 
 
 def _comparison(plan: Plan, workshop: Workshop) -> Shown:
