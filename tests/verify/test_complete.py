@@ -29,7 +29,7 @@ from warpcert.core.progress import Progress, listening
 from warpcert.net import Step
 from warpcert.net.reshape import Reshape
 from warpcert.verify.branch import Effort, Tree
-from warpcert.verify.branch.plot import Plot
+from warpcert.verify.branch.plot import HOPEFUL, Plot
 from warpcert.verify.branch.pool import Pool
 from warpcert.verify.cascade import Cascade
 from warpcert.verify.complete import Complete
@@ -210,6 +210,28 @@ def test_parts_that_are_left_out_cost_time_and_nothing_else(without: dict[str, A
             agree(verdict, exact, network, bent, threat)
         else:
             assert verdict.margin <= exact + 1e-9
+
+
+def test_nodes_near_a_proof_are_bounded_over_the_set() -> None:
+    """Those alone whose gap is no more than what that brought before, each with its own bound."""
+    images, labels = wc.load_images("mnist:15")
+    network, threat = wc.load_network("mnist-convsmall-pgd"), Threat("inf", 0.5, 0.1)
+    with torch.no_grad():
+        root = tree_of(images[0], int(labels[0]), network, threat).root
+        rows, inputs = margin_rows(labels, network.classes), wc.DeformedImage(images, threat)
+        work = Plot(network, inputs, root.layers, rows, root.margins, Effort())
+        assert work.ground is work.loose and work.gain > 0
+        work.gain = 0.0  # so that the next nodes are bounded over the box
+        work.round()
+        nodes = work.pool.take(8)
+        every = work._couple(nodes).bound
+        middle = float(nodes.bound.median())
+        work.gain = -middle / HOPEFUL
+        found, near = work._couple_near(nodes), nodes.bound > middle
+    assert 0 < int(near.sum()) < len(nodes) and bool((every > nodes.bound).any())
+    torch.testing.assert_close(found.bound, torch.where(near, every, nodes.bound))
+    gained = float((every - nodes.bound)[near].mean())
+    assert work.gain == pytest.approx(-0.9 * middle / HOPEFUL + 0.1 * gained)
 
 
 # Trees

@@ -42,7 +42,10 @@ STARTS = 4
 """Nodes of a round whose minimum an attack starts from."""
 
 WORTH = 0.75
-"""The duals of a set are used when they leave no more than this share of a gap."""
+"""The duals of a set are used for all nodes when they leave no more than this share of a gap."""
+
+HOPEFUL = 1.0
+"""Else for nodes whose gap is no more than this many times what they bring to others."""
 
 
 class Plot:
@@ -80,7 +83,7 @@ class Plot:
         self.proved = torch.full_like(margins, torch.inf)
         self.nodes, self.seconds = 0, 0.0
         self.stuck = torch.full_like(margins, torch.inf)
-        self.expected = 0.0
+        self.expected, self.gain = 0.0, 0.0
         self.promising: tuple[Tensor, Tensor] | None = None
         self._plant(margins)
 
@@ -169,16 +172,31 @@ class Plot:
         if not len(nodes):
             return
         nodes = self._bound(nodes, self.effort.root)
-        if not self.inputs.boxed and self._pays(nodes):
-            self.ground = self.set
-            nodes = self._bound(nodes, replace(self.effort.root, iterations=10))
+        if not self.inputs.boxed:
+            coupled = self._couple(nodes)
+            if bool((coupled.bound > WORTH * nodes.bound.clamp(max=0)).any()):
+                self.ground = self.set
+                nodes = self._bound(nodes, replace(self.effort.root, iterations=10))
+            else:
+                self.gain = float((coupled.bound - nodes.bound).amax())
+                nodes = coupled
         self._keep(nodes)
 
-    def _pays(self, nodes: Nodes) -> bool:
-        """Whether asking the set itself instead of its box brings enough."""
+    def _couple(self, nodes: Nodes) -> Nodes:
+        """Nodes that were bounded over the box, bounded over the set itself."""
         goal = Goal.margins(self.reduced, nodes)
         bound, _ = careful(self.reduced, self.set, nodes, goal, self.effort.last_steps)
-        return bool((bound > WORTH * nodes.bound.clamp(max=0)).any())
+        return replace(nodes, bound=torch.maximum(nodes.bound, bound))
+
+    def _couple_near(self, nodes: Nodes) -> Nodes:
+        """Bound over the set what is about as near to a proof as that brings, and learn from it."""
+        near = (nodes.bound <= 0) & (nodes.bound > -HOPEFUL * self.gain)
+        if not bool(near.any()):
+            return nodes
+        coupled = self._couple(nodes[near]).bound
+        gained = float((coupled - nodes.bound[near]).mean())
+        self.gain = 0.9 * self.gain + 0.1 * gained
+        return replace(nodes, bound=nodes.bound.masked_scatter(near, coupled))
 
     def _bound(self, nodes: Nodes, beta: Beta) -> Nodes:
         """Search and prove; what comes back carries the better bounds."""
@@ -186,7 +204,8 @@ class Plot:
         nodes = beta(self.reduced, self.ground, nodes, goal)
         steps = self.effort.last_steps if nodes.duals is not None else 0
         bound, duals = careful(self.reduced, self.ground, nodes, goal, steps)
-        return replace(nodes, duals=duals, bound=torch.maximum(nodes.bound, bound))
+        nodes = replace(nodes, duals=duals, bound=torch.maximum(nodes.bound, bound))
+        return self._couple_near(nodes) if self.gain > 0 else nodes
 
     def _close(self, kids: Nodes) -> None:
         """Bound new nodes, and keep those that are still open."""
