@@ -174,7 +174,8 @@ class Plot:
         nodes = self._bound(nodes, self.effort.root)
         if not self.inputs.boxed:
             coupled = self._couple(nodes)
-            if bool((coupled.bound > WORTH * nodes.bound.clamp(max=0)).any()):
+            open_ = nodes.bound <= 0
+            if bool((open_ & (coupled.bound > WORTH * nodes.bound)).any()):
                 self.ground = self.set
                 nodes = self._bound(nodes, replace(self.effort.root, iterations=10))
             else:
