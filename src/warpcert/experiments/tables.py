@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import final
@@ -57,14 +58,17 @@ class Table:
 def tabulate(plan: Plan, workshop: Workshop) -> list[Table]:
     """A table for each network of a plan, with every line that its sweeps have.
 
-    A plan that has one delta among its options shows no other.
+    What a plan has among its options says which of the rows it shows: of one delta alone, of some
+    networks, of the first so many images of a data set.
     """
-    source = plan.rows
+    options = plan.options
     by_network: dict[str, list[Run]] = {}
-    for run in source.runs:
-        by_network.setdefault(run.network, []).append(run)
-    tables = [_table(source, runs, workshop) for runs in by_network.values()]
-    delta = plan.options.get("delta")
+    for run in plan.rows.runs:
+        if run.network in options.get("networks", [run.network]):
+            by_network.setdefault(run.network, []).append(run)
+    images = options.get("images", math.inf)
+    tables = [_table(plan.rows, runs, workshop, images) for runs in by_network.values()]
+    delta = options.get("delta")
     if delta is None:
         return tables
     return [
@@ -73,8 +77,10 @@ def tabulate(plan: Plan, workshop: Workshop) -> list[Table]:
     ]
 
 
-def _table(plan: Plan, runs: Sequence[Run], workshop: Workshop) -> Table:
-    cells = {run: count(workshop.rows(plan, run)) for run in runs}
+def _table(plan: Plan, runs: Sequence[Run], workshop: Workshop, images: float) -> Table:
+    cells = {
+        run: count(row for row in workshop.rows(plan, run) if row.index < images) for run in runs
+    }
     threats = dict.fromkeys(
         (run.norm, delta, gamma) for run in runs for delta in run.deltas for gamma in run.gammas
     )
@@ -228,9 +234,10 @@ def _why(cell: Cell, published: float) -> str:
     """Why a rate is below the published one."""
     most = cell.most or 0.0
     gap = f"{cell.rate:.0f} % of {cell.correct}, published {published:.0f} %"
-    if most < published:
-        return (
-            f"{gap}; this network can be fooled on {cell.falsified} of them, so that none could "
-            f"certify more than {most:.0f} %"
-        )
-    return f"{gap}; {cell.undecided} undecided after the time limit"
+    left = f"{cell.undecided} undecided after the time limit"
+    if most >= published:
+        return f"{gap}; {left}"
+    return (
+        f"{gap}; this network can be fooled on {cell.falsified} of them, so that none could "
+        f"certify more than {most:.0f} %{f', and {left}' if cell.undecided else ''}"
+    )
