@@ -132,3 +132,17 @@ def test_what_needs_no_mathematics_loads_none(words: str) -> None:
         check=True,
     )
     assert done.stderr.splitlines()[-1] == ""
+
+
+@pytest.mark.parametrize("given", ["", "ACTIVE"])
+def test_threads_that_wait_sleep_unless_the_user_says_otherwise(given: str) -> None:
+    """Beside two busy processes, a tree of a second took more than fifteen while they turned."""
+    program = "from warpcert.cli import main; main(['nets']); import os; print(os.environ[KEY])"
+    environment = {k: v for k, v in ENVIRONMENT.items() if k != "OMP_WAIT_POLICY"}
+    if given:
+        environment["OMP_WAIT_POLICY"] = given
+    answer = subprocess.run(
+        [sys.executable, "-c", program.replace("KEY", "'OMP_WAIT_POLICY'")],
+        env=environment, capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    assert answer.stdout.split()[-1] == (given or "PASSIVE")

@@ -74,7 +74,12 @@ def warpcert(_version: VersionOption = False) -> None:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one command and return its exit code; a defect is raised."""
+    """Run one command and return its exit code; a defect is raised.
+
+    Threads that have nothing to do shall sleep, unless the user wants them otherwise: where others
+    use the cores, too, those that wait by turning round hold up the one that they wait for.
+    """
+    os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")  # torch reads it when it is loaded
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")  # a file may have any name
