@@ -66,7 +66,7 @@ def _gamma(plan: Plan, workshop: Workshop) -> Shown:
     tables, figures = tabulate(plan, workshop), {}
     for table in tables:
         curves: dict[float, dict[float, Cell]] = {}
-        for line in table.lines:
+        for line in table.begun:
             curves.setdefault(line.delta, {})[line.gamma] = line.cell("auto")
         if table.begun:
             figures[f"{plan.name}-{table.network}"] = draw_smoothness(curves, title=table.shown)
