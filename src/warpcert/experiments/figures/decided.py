@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
 from warpcert.experiments.cells import Cell
-from warpcert.experiments.figures.panels import DPI, FALSIFIED, share_axis
+from warpcert.experiments.figures.panels import DPI, FALSIFIED, share_axis, write_n
 from warpcert.run.report.style import house_style
 
 ACROSS, WIDE, HIGH, LEGEND = 3, 2.35, 1.75, 0.3  # panels in a row, and inches
@@ -57,11 +57,7 @@ def _draw_panel(axes: Axes, name: str, cells: Mapping[float, Cell]) -> None:
     at = sorted(value for value, cell in cells.items() if cell.correct)
     points = [cells[value] for value in at]
     share_axis(axes)
-    counts = sorted({cell.correct for cell in points})
-    ends = (
-        "–".join(str(count) for count in dict.fromkeys([counts[0], counts[-1]])) if counts else ""
-    )
-    n = f"n = {ends}".replace(" ", "\N{NO-BREAK SPACE}") if counts else "no images"
+    n = write_n(cell.correct for cell in points)
     lines = fill(f"{name} ({n})", LETTERS, break_on_hyphens=False)
     axes.set_title(lines, size=8, loc="left")
     if not points:

@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from warpcert.experiments.cells import Cell
-from warpcert.experiments.figures.panels import COLOURS, DPI, share_axis
+from warpcert.experiments.figures.panels import COLOURS, DPI, share_axis, write_n
 from warpcert.run.report.style import house_style
 
 WIDE, RATES, SECONDS = 1.55, 1.9, 1.35  # inches: a column, and its two panels
@@ -50,10 +50,8 @@ def draw_headline(
             some = [each for each in settings if each.cell.correct]
             _draw_rates(rates, some, published)
             _draw_seconds(seconds, some, published)
-            counts = sorted({each.cell.correct for each in some})
-            ends = "–".join(str(count) for count in dict.fromkeys([counts[0], counts[-1]]))
-            n = f"(n = {ends})".replace(" ", "\N{NO-BREAK SPACE}")
-            rates.set_title(fill(f"{name} {n}", LETTERS), size=8, loc="left")
+            n = write_n(each.cell.correct for each in some)
+            rates.set_title(fill(f"{name} ({n})", LETTERS), size=8, loc="left")
             seconds.set_xticks(range(len(some)), [each.setting for each in some], size=7)
             seconds.set_xlabel(along, size=7.5)
         panels[0, 0].set_ylabel("certified", size=8)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from torch import Tensor
@@ -62,6 +64,15 @@ def show_field(axes: Axes, field: Tensor, delta: float) -> None:
     axes.set_xlim(-0.5, arrows["w"] - 0.5)
     axes.set_ylim(arrows["h"] - 0.5, -0.5)
     axes.set_aspect("equal")
+
+
+def write_n(counts: Iterable[int]) -> str:
+    """How many images, the least and the most where that differs, without a place to break."""
+    ends = sorted(set(counts))
+    if not ends:
+        return "no images"
+    told = "–".join(str(count) for count in dict.fromkeys([ends[0], ends[-1]]))
+    return f"n = {told}".replace(" ", "\N{NO-BREAK SPACE}")
 
 
 def share_axis(axes: Axes) -> None:
