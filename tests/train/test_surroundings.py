@@ -8,10 +8,11 @@ import pytest
 import torch
 
 import warpcert as wc
-from warpcert.train import Ball, Bending
+from warpcert.train import Ball, Bending, BentGrey
 
 NORMS = [1.0, 2.0, math.inf]
 THREATS = [Ball(0.1), *(Bending(norm, 0.8) for norm in NORMS)]
+GREY = [BentGrey(norm, 0.8) for norm in NORMS]
 
 
 @pytest.fixture(scope="module")
@@ -51,8 +52,9 @@ def test_a_step_by_hand():
     assert upper[0, 0, 1].tolist() == [0.0, 0.25, 1.0, 1.0]
 
 
-@pytest.mark.parametrize("threat", THREATS, ids=lambda t: t.title)
+@pytest.mark.parametrize("threat", [*THREATS, *GREY], ids=repr)
 def test_members_lie_in_the_box(images, threat):
+    images = images[:, :1] if threat in GREY else images
     generator = torch.Generator().manual_seed(0)
     shape = threat.moves_shape(images)
     for strength in (1.0, 0.3):
@@ -87,6 +89,28 @@ def test_the_greatest_moves_attain_the_box(images):
         for y in (-1.0, 0.0, 1.0)
     ]
     torch.testing.assert_close(torch.cat(corners).amin(0)[None], lower, rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("threat", GREY, ids=repr)
+@pytest.mark.parametrize("strength", [1.0, 0.4])
+def test_moves_of_values_span_the_box(images, threat, strength):
+    """Every image of the box, and nothing else, is a member; it is bent, pixel by pixel."""
+    grey = images[:, :1]
+    lower, upper = threat(grey, strength)
+    ones = torch.ones(threat.moves_shape(grey), dtype=grey.dtype)
+    for moves, end in ((-ones, lower), (ones, upper)):
+        torch.testing.assert_close(threat.member(grey, moves, strength), end, rtol=0, atol=1e-15)
+    share = torch.rand(grey.shape, generator=torch.Generator().manual_seed(2), dtype=grey.dtype)
+    wanted = lower + share * (upper - lower)
+    gap = torch.where(wanted > grey, upper - grey, grey - lower)
+    moves = torch.where(gap > 0, (wanted - grey) / gap, 0.0)
+    assert threat.limit(moves).equal(moves)
+    torch.testing.assert_close(threat.member(grey, moves, strength), wanted, rtol=0, atol=1e-12)
+
+
+def test_colours_do_not_move_by_themselves(images):
+    with pytest.raises(ValueError, match="one channel"):
+        GREY[0].moves_shape(images)
 
 
 @pytest.mark.parametrize("threat", THREATS, ids=lambda t: t.title)

@@ -15,7 +15,7 @@ from warpcert.train.objective import OBJECTIVES, Batch, Moment, Objective
 from warpcert.train.prepare import prepare
 from warpcert.train.recipe import Recipe
 from warpcert.train.schedule import Schedule
-from warpcert.train.surroundings import Ball, Bending, Surroundings
+from warpcert.train.surroundings import Ball, Bending, BentGrey, Surroundings
 from warpcert.train.trace import Trace
 from warpcert.train.weights import load_weights, save_weights
 
@@ -26,6 +26,7 @@ __all__ = [
     "Ball",
     "Batch",
     "Bending",
+    "BentGrey",
     "Bundle",
     "Deck",
     "Entry",

@@ -16,7 +16,7 @@ from warpcert.train.attack import Attack
 from warpcert.train.objective import OBJECTIVES
 from warpcert.train.recipe import Recipe
 from warpcert.train.schedule import SHAPES, Schedule
-from warpcert.train.surroundings import Ball, Bending, Surroundings
+from warpcert.train.surroundings import Ball, Bending, BentGrey, Surroundings
 
 PHOTOS = frozenset({"cifar10"})
 """Data sets that are augmented unless told otherwise: a mirrored digit is another digit."""
@@ -89,7 +89,8 @@ class Options:
     def _threat(self, eps: str | None, delta: str | None) -> Surroundings:
         if eps is not None:
             return Ball(number("--eps", eps, 1.0))
-        return Bending(NORMS[self.norm], number("--delta", delta or "", 100.0))
+        kind = BentGrey if DATASETS[self.dataset].shape[0] == 1 else Bending
+        return kind(NORMS[self.norm], number("--delta", delta or "", 100.0))
 
     @property
     def recipe(self) -> Recipe:

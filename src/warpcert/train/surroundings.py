@@ -141,6 +141,28 @@ class Bending(Surroundings):
         return self.norm == math.inf
 
 
+@dataclass(frozen=True)
+class BentGrey(Bending):
+    """The same threat to images of one channel, whose moves are of values instead of pixels.
+
+    With one channel and free neighbours every image of the box is a bent one. A move of -1 or 1
+    is the least or greatest value of a pixel. An attack sees further so: slopes along fields are
+    zero where an image is flat, and have kinks at every grid line.
+    """
+
+    def moves_shape(self, images: Tensor) -> tuple[int, ...]:
+        if images.shape[1] != 1:
+            raise ValueError(f"images of one channel are needed, got {images.shape[1]} channels")
+        return tuple(images.shape)
+
+    def limit(self, moves: Tensor) -> Tensor:
+        return moves.clamp(-1, 1)
+
+    def member(self, images: Tensor, moves: Tensor, strength: float | Tensor = 1.0) -> Tensor:
+        lower, upper = self(images, strength)
+        return images + moves.clamp(min=0) * (upper - images) + moves.clamp(max=0) * (images - lower)
+
+
 def _written(radius: float) -> str:
     """A radius as people write it: 0.3, 8/255."""
     text, levels = f"{radius:g}", Fraction(radius).limit_denominator(255)
