@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 import warpcert as wc
-from warpcert.attacks import QUICK, FrankWolfe, ProjectedGradient, Search, ThroughBox
+from warpcert.attacks import QUICK, STRONGEST, FrankWolfe, ProjectedGradient, Search, ThroughBox
 
 YARDSTICK = Search(tries=120)
 
@@ -54,6 +54,15 @@ def test_free_fields_are_as_strong_as_the_box(delta: float) -> None:
     bent = ThroughBox(descent)(network, wc.DeformedImage(images, threat), labels)
     assert torch.equal(bent.fooled, boxed.fooled)
     torch.testing.assert_close(bent.margins, boxed.margins, rtol=0, atol=1e-3)
+
+
+def test_all_attacks_together_find_no_less_than_the_box_attack() -> None:
+    """With as many steps and restarts; fewer of them miss one of these digits."""
+    network, images, labels = pictures()
+    inputs = wc.DeformedImage(images[:6], wc.Threat(delta=0.8))
+    boxed = ProjectedGradient(steps=100, restarts=10)(network, wc.Box(inputs.box), labels[:6])
+    assert bool(boxed.fooled.all())
+    assert bool(STRONGEST(network, inputs, labels[:6]).fooled.all())
 
 
 def test_no_certified_image_is_fooled() -> None:

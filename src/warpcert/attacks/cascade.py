@@ -51,7 +51,8 @@ STRONGEST = Cascade(
     (
         *QUICK.attacks,
         Search(tries=200),
-        ThroughBox(ProjectedGradient(steps=50, restarts=5)),
+        ThroughBox(ProjectedGradient(steps=100, restarts=10)),
+        ThroughBox(ProjectedGradient(steps=50, restarts=2, targets=5)),
         Linearised(steps=30, restarts=3),
         FrankWolfe(steps=50, restarts=10, tries=100),
         FrankWolfe(steps=50, restarts=3, targets=5),
