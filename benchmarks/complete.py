@@ -246,7 +246,7 @@ def stronger(attack: Attack, times: int) -> Attack:
     if isinstance(attack, Cascade):
         return Cascade(tuple(stronger(one, times) for one in attack.attacks))
     if isinstance(attack, ThroughBox):
-        return ThroughBox(stronger(attack.attack, times))
+        return replace(attack, attack=stronger(attack.attack, times))
     if isinstance(attack, Search):
         return replace(attack, tries=attack.tries * times)
     if isinstance(attack, (Descent, Linearised)):

@@ -24,6 +24,7 @@ ATTACKS = {
     "frank-wolfe": FrankWolfe(steps=4, restarts=2, tries=4),
     "linearised": Linearised(steps=2, restarts=2, tries=4, dual_steps=10),
     "through the box": ThroughBox(ProjectedGradient(steps=4, restarts=2, tries=4)),
+    "through the box, onwards": ThroughBox(ProjectedGradient(steps=4, restarts=1), onwards=True),
     "adef": ADef(steps=3, targets=2),
     "stadv": StAdv(steps=4, restarts=2),
     "cascade": Cascade((Search(tries=10), ProjectedGradient(steps=3, restarts=1))),

@@ -11,6 +11,7 @@ from torch import Tensor
 
 import warpcert as wc
 from warpcert.attacks import QUICK, STRONGEST, FrankWolfe, ProjectedGradient, Search, ThroughBox
+from warpcert.attacks.chase import Chase, Found
 
 YARDSTICK = Search(tries=120)
 
@@ -54,6 +55,21 @@ def test_free_fields_are_as_strong_as_the_box(delta: float) -> None:
     bent = ThroughBox(descent)(network, wc.DeformedImage(images, threat), labels)
     assert torch.equal(bent.fooled, boxed.fooled)
     torch.testing.assert_close(bent.margins, boxed.margins, rtol=0, atol=1e-3)
+
+
+def test_an_attack_on_the_box_goes_on_from_the_best_image() -> None:
+    """Without a restart and with no step that helps, it keeps what it was given."""
+    network, images, labels = pictures()
+    inputs = wc.DeformedImage(images, wc.Threat(delta=0.8))
+    before = ThroughBox(ProjectedGradient(steps=20, restarts=2))
+    further = ThroughBox(ProjectedGradient(steps=20, restarts=1), onwards=True)
+    first = before(network, inputs, labels)
+    chase = Chase(network.to(dtype=torch.float32), inputs, labels)
+    start = Found(first.parameters.float(), first.margins.float())
+    found = further.search(chase, start, torch.Generator().manual_seed(0))
+    alone = further(network, inputs, labels)
+    assert bool((found.margins <= start.margins).all())
+    assert float(found.margins.mean()) < float(alone.margins.mean())
 
 
 def test_all_attacks_together_find_no_less_than_the_box_attack() -> None:

@@ -21,17 +21,23 @@ class ThroughBox(Attack):
 
     A field's pixels do not see each other there, so the image found in the box is reached one
     by one: on the way from where a pixel is lowest to where it is highest it takes every value in
-    between. Of other sets nothing is searched.
+    between. It begins in the middle of the box or, ``onwards``, at the best image that was found
+    before. Of other sets nothing is searched.
     """
 
     attack: Attack
+    onwards: bool = False
 
     def search(self, chase: Chase, start: Found, generator: torch.Generator) -> Found:
         if not chase.inputs.boxed or isinstance(chase.inputs, Box):
             return start
         box = chase.inputs.box
         hunt = Chase(chase.network, Box(box), chase.labels)
-        begin = hunt.found(hunt.inputs.sample(1)[:, 0])
+        if self.onwards:
+            first = hunt.inputs.project(chase.inputs.realise(start.parameters))
+        else:
+            first = hunt.inputs.sample(1)[:, 0]
+        begin = hunt.found(first)
         found = begin.better(self.attack.search(hunt, begin, generator))
         fields = reach(chase, found.parameters).to(start.parameters.dtype)
         return start.better(chase.found(fields))

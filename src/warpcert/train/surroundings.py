@@ -160,7 +160,8 @@ class BentGrey(Bending):
 
     def member(self, images: Tensor, moves: Tensor, strength: float | Tensor = 1.0) -> Tensor:
         lower, upper = self(images, strength)
-        return images + moves.clamp(min=0) * (upper - images) + moves.clamp(max=0) * (images - lower)
+        up, down = moves.clamp(min=0) * (upper - images), moves.clamp(max=0) * (images - lower)
+        return images + up + down
 
 
 def _written(radius: float) -> str:
