@@ -16,7 +16,7 @@ from tests.oracle.row import lowest_row
 from tests.verify.test_complete import agree, drawn, made, rows_of, tree_of
 from warpcert import Status, Threat, Verdict
 from warpcert.core.box import Box
-from warpcert.verify.branch import Effort, tree
+from warpcert.verify.branch import Effort, garden
 from warpcert.verify.branch.aside import FAR, NEAR, Aside, is_far
 from warpcert.verify.branch.cell import Cell
 from warpcert.verify.branch.plot import Plot
@@ -32,9 +32,8 @@ def aside_of(seed: int, delta: float, gamma: float = 0.1) -> tuple[Aside, float,
     label, threat = int(network(image).argmax()), Threat("inf", delta, gamma)
     whole = tree_of(image[0], label, network, threat)
     box = wc.pixel_bounds(image, threat)
-    plot = Plot(
-        network, Box(box), whole.root.layers, whole.rows, whole.root.margins, Effort(), last=False
-    )
+    root, rows = whole.ledger.root, whole.scene.rows
+    plot = Plot(network, Box(box), root.layers, rows, root.margins, Effort(), last=False)
     ends = [x[0].flatten().numpy() for x in (box.lower, box.upper)]
     worst = min((lowest(layers, row, *ends) for row in rows_of(label)), key=lambda x: x.value)
     return Aside(plot, whole.hunt), worst.value, torch.from_numpy(worst.point).view_as(image)
@@ -109,9 +108,9 @@ def test_trees_that_look_aside_say_what_is_true(
         def due(self, elapsed: float) -> bool:
             return True
 
-    monkeypatch.setattr(tree, "PATIENCE", 0.0)
-    monkeypatch.setattr(tree, "Aside", Watched)
-    monkeypatch.setattr(tree.Tree, "_cutting", lambda *_: math.inf)
+    monkeypatch.setattr(garden, "PATIENCE", 0.0)
+    monkeypatch.setattr(garden, "Aside", Watched)
+    monkeypatch.setattr(garden.Garden, "_cutting", lambda *_: math.inf)
     for seed in range(16):
         gamma = (0.3, 0.1, 0.05)[seed % 3]
         layers = drawn(seed, 4 * channels, (6, 5))
@@ -131,17 +130,36 @@ def test_trees_that_look_aside_say_what_is_true(
     assert rounds > 0
 
 
+def test_free_pixels_go_on_when_all_cells_are_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    """They prove the whole, which no cell that is left does."""
+    images, labels = wc.load_images("mnist:2")
+    network, threat = wc.load_network("mnist-convsmall-pgd"), Threat("inf", 0.4, 0.1)
+    grown = tree_of(images[0], int(labels[0]), network, threat)
+    begin = grown.garden.begin_aside
+
+    def give_up() -> None:
+        begin()
+        ledger = grown.ledger
+        ledger.stopped, ledger.cells = ledger.cells, []
+
+    monkeypatch.setattr(garden, "is_far", lambda *_: True)
+    monkeypatch.setattr(grown.garden, "begin_aside", give_up)
+    with torch.no_grad():
+        grown.grow()
+    assert not grown.open and bool((grown.margins > 0).all())
+
+
 def test_a_digit_that_needs_no_smoothness(monkeypatch: pytest.MonkeyPatch) -> None:
     """Proved with free pixels: with them alone, and before a tree that couples them has begun."""
     images, labels = wc.load_images("mnist:2")
     network, planted = wc.load_network("mnist-convsmall-pgd"), []
-    plant = tree.Tree._plant
+    plant = garden.Garden.plant
 
-    def watch(self: tree.Tree, cell: Cell, full: bool) -> tuple[Cell, Plot]:
+    def watch(self: garden.Garden, cell: Cell, full: bool) -> tuple[Cell, Plot]:
         planted.append(full)
         return plant(self, cell, full)
 
-    monkeypatch.setattr(tree.Tree, "_plant", watch)
+    monkeypatch.setattr(garden.Garden, "plant", watch)
     for gamma in (math.inf, 0.1):
         verdict = wc.certify(network, images[0], int(labels[0]), Threat("inf", 0.4, gamma))
         assert isinstance(verdict, Verdict) and verdict.status is Status.CERTIFIED

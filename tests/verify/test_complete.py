@@ -218,7 +218,7 @@ def test_nodes_near_a_proof_are_bounded_over_the_set(monkeypatch: pytest.MonkeyP
     images, labels = wc.load_images("mnist:15")
     network, threat = wc.load_network("mnist-convsmall-pgd"), Threat("inf", 0.5, 0.1)
     with torch.no_grad():
-        root = tree_of(images[0], int(labels[0]), network, threat).root
+        root = tree_of(images[0], int(labels[0]), network, threat).ledger.root
         rows, inputs = margin_rows(labels, network.classes), wc.DeformedImage(images, threat)
         work = Plot(network, inputs, root.layers, rows, root.margins, Effort())
         assert work.ground is work.loose and work.gain > 0
@@ -289,7 +289,7 @@ def test_an_interrupted_batch_of_nodes_is_not_lost(
     monkeypatch.setattr(tree.hunt, "try_hard", lambda: False)
     with torch.no_grad(), pytest.raises(TimeUp):
         tree.grow()
-    (_, plot) = tree.plots[0]
+    (_, plot) = tree.ledger.plots[0]
     assert plot.held is not None and tree.open >= len(plot.held) > 0
     assert float(tree.margins.min()) <= float(plot.held.bound.min()) <= 0
 

@@ -124,14 +124,14 @@ def test_one_cut_can_be_enough(monkeypatch: pytest.MonkeyPatch) -> None:
     grown = tree_of(images[0], int(labels), wc.load_network("mnist-convsmall-ibp"), threat)
     silent(grown)
     monkeypatch.setattr(tree, "LATER", math.inf)
-    count, part = 0, grown._part
+    count, part = 0, grown.ledger.part
 
     def counted(*known: object) -> None:
         nonlocal count
         count += 1
         part(*known)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(grown, "_part", counted)
+    monkeypatch.setattr(grown.ledger, "part", counted)
     with torch.no_grad():
         grown.grow()
     assert grown.open == 0 and bool((grown.margins > 0).all())
@@ -179,22 +179,22 @@ def test_cells_hold_every_field_and_what_is_known_of_them(norm: object) -> None:
     grown = tree_of(image[0], label, network.to(dtype=torch.float64), threat)
     silent(grown)
     closed: list[Cell] = []
-    close = grown._close
+    close = grown.ledger.close
 
     def noted(cell: Cell, plot: Plot | None = None) -> None:
         closed.append(cell)
         close(cell, plot)
 
-    grown._close = noted  # type: ignore[method-assign]
+    grown.ledger.close = noted  # type: ignore[method-assign]
     with torch.no_grad():
         grown._begin()
         for _ in range(3):
             grown._slice()
-        before = list(grown.cells)
+        before = list(grown.ledger.cells)
         grown._strengthen()
     assert before and not grown.linear
     assert all(cell.proved for cell in closed)
-    cells = [*grown.cells, *grown.stopped, *closed]
+    cells = [*grown.ledger.cells, *grown.ledger.stopped, *closed]
     fields = threat.sample((6, 6), 200, generator=draw(1), dtype=torch.float64)
     inside = torch.stack(
         [
@@ -207,7 +207,7 @@ def test_cells_hold_every_field_and_what_is_known_of_them(norm: object) -> None:
     values = [bent]
     for step in network.to(dtype=torch.float64).steps:
         values.append(step.node(*(values[k] for k in step.inputs)))
-    margins = (grown.rows.double() @ values[-1][..., None]).squeeze(-1)
+    margins = (grown.scene.rows.double() @ values[-1][..., None]).squeeze(-1)
     for cell, mine in zip(cells, inside, strict=True):
         assert bool((margins[mine] >= cell.margins - 1e-9).all())
         for value, known in cell.layers.items():

@@ -36,6 +36,11 @@ class Cell:
     order: Tensor | None = None
 
     @property
+    def centre(self) -> Float[Tensor, "H W 2"]:
+        """The displacements in the middle."""
+        return self.lower / 2 + self.upper / 2
+
+    @property
     def worst(self) -> float:
         """The least margin proved."""
         return float(self.margins.min())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import torch
 from torch import Tensor
@@ -16,6 +17,10 @@ from warpcert.core.box import Box
 from warpcert.core.shapes import Float
 from warpcert.flow import DeformedImage, Threat
 from warpcert.net import Network
+from warpcert.verify.branch.cell import Cell
+
+STARTS = 4
+"""Cells of a batch from whose middle an attack starts."""
 
 
 class Hunt:
@@ -66,6 +71,16 @@ class Hunt:
             return False
         best = int(found.margins.argmin())
         return self._test(Found(found.parameters[best : best + 1], found.margins[best : best + 1]))
+
+    def try_middles(self, cells: Sequence[Cell]) -> list[float]:
+        """The margins in the middle of cells; from the lowest ones an attack goes on."""
+        if not cells:
+            return []
+        fields = torch.stack([cell.centre for cell in cells])
+        margins = self.margins_at(fields)
+        lowest = margins.topk(min(STARTS, len(cells)), largest=False).indices
+        self.try_fields(fields[lowest])
+        return margins.tolist()
 
     def try_hard(self) -> bool:
         """All attacks there are, on the whole threat; say whether one fools."""
