@@ -81,6 +81,15 @@ def test_all_attacks_together_find_no_less_than_the_box_attack() -> None:
     assert bool(STRONGEST(network, inputs, labels[:6]).fooled.all())
 
 
+def test_what_fools_at_a_smaller_delta_is_found_at_a_larger_one() -> None:
+    """The best field leads to another class than the one that is fooled: all rivals are tried."""
+    network = wc.load_network("cifar10-convsmall-spatial")
+    images, labels = wc.load_images("cifar10:14")
+    for delta in (0.4, 0.8):
+        inputs = wc.DeformedImage(images, wc.Threat(delta=delta))
+        assert bool(STRONGEST(network, inputs, labels).fooled.all())
+
+
 def test_no_certified_image_is_fooled() -> None:
     network, images, labels = pictures()
     threats = (wc.Threat(delta=0.4), wc.Threat(norm=2, delta=0.5, gamma=0.1))

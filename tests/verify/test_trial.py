@@ -176,7 +176,7 @@ def test_cells_hold_every_field_and_what_is_known_of_them(norm: object) -> None:
     network, threat = convolutional(1, nn.ReLU()), Threat(norm, 0.6, 0.1)  # type: ignore[arg-type]
     image = picture("random", 1, 6, 6, seed=4)
     label = int(network(image.double()).argmax())
-    grown = tree_of(image[0], label, network.to(dtype=torch.float64), threat)
+    grown = tree_of(image[0], label, network.to(dtype=torch.float64), threat, slices=2)
     silent(grown)
     closed: list[Cell] = []
     close = grown.ledger.close
@@ -188,7 +188,7 @@ def test_cells_hold_every_field_and_what_is_known_of_them(norm: object) -> None:
     grown.ledger.close = noted  # type: ignore[method-assign]
     with torch.no_grad():
         grown._begin()
-        for _ in range(3):
+        for _ in range(6):  # batches of two, so that others wait
             grown._slice()
         before = list(grown.ledger.cells)
         grown._strengthen()

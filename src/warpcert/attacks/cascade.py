@@ -53,10 +53,10 @@ STRONGEST = Cascade(
         Search(tries=200),
         ThroughBox(ProjectedGradient(steps=30, restarts=60, tries=60)),
         ThroughBox(ProjectedGradient(steps=100, restarts=10), onwards=True),
-        ThroughBox(ProjectedGradient(steps=50, restarts=2, targets=5), onwards=True),
+        ThroughBox(ProjectedGradient(steps=50, restarts=2, targets=9), onwards=True),
         Linearised(steps=30, restarts=3),
         FrankWolfe(steps=50, restarts=10, tries=100),
-        FrankWolfe(steps=50, restarts=3, targets=5),
+        FrankWolfe(steps=50, restarts=3, targets=9),
         ProjectedGradient(steps=30, restarts=20),
     )
 )
