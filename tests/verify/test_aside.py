@@ -130,22 +130,27 @@ def test_trees_that_look_aside_say_what_is_true(
     assert rounds > 0
 
 
-def test_free_pixels_go_on_when_all_cells_are_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(("seed", "delta"), OPEN[:4])  # the last is proved when it is planted
+def test_free_pixels_go_on_when_all_cells_are_given_up(
+    seed: int, delta: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """They prove the whole, which no cell that is left does."""
-    images, labels = wc.load_images("mnist:2")
-    network, threat = wc.load_network("mnist-convsmall-pgd"), Threat("inf", 0.4, 0.1)
-    grown = tree_of(images[0], int(labels[0]), network, threat)
-    begin = grown.garden.begin_aside
+    network, image = made(drawn(seed, 6, (10, 8)), (1, 2, 3)), picture("random", 1, 2, 3, seed=seed)
+    label, threat = int(network(image).argmax()), Threat("inf", delta, 0.1)
+    grown = tree_of(image[0], label, network, threat, trials=False)
+    begin, ledger, given_up = grown.garden.begin_aside, grown.ledger, 0
 
     def give_up() -> None:
+        nonlocal given_up
         begin()
-        ledger = grown.ledger
         ledger.stopped, ledger.cells = ledger.cells, []
+        given_up = len(ledger.stopped)
 
     monkeypatch.setattr(garden, "is_far", lambda *_: True)
     monkeypatch.setattr(grown.garden, "begin_aside", give_up)
     with torch.no_grad():
         grown.grow()
+    assert given_up == 1
     assert not grown.open and bool((grown.margins > 0).all())
 
 
