@@ -146,8 +146,8 @@ class BentGrey(Bending):
     """The same threat to images of one channel, whose moves are of values instead of pixels.
 
     With one channel and free neighbours every image of the box is a bent one. A move of -1 or 1
-    is the least or greatest value of a pixel. An attack sees further so: slopes along fields are
-    zero where an image is flat, and have kinks at every grid line.
+    is the least or greatest value of a pixel. An attack sees further so: the slope along a
+    field is zero on the flat side of an edge, and breaks at every grid line.
     """
 
     def moves_shape(self, images: Tensor) -> tuple[int, ...]:
