@@ -69,3 +69,14 @@ def test_refusals(
 def test_a_folder_that_cannot_be_made(refusal: Callable[..., str], files: Path) -> None:
     Path("reproduced").write_text("a file, not a folder")
     assert "reproduced" in refusal(*FEW)
+
+
+def test_rows_that_were_changed_by_hand(
+    call: Call, refusal: Callable[..., str], files: Path
+) -> None:
+    assert call(*FEW, "--delta", "0.5", "--gamma", "inf").code == 0
+    rows = ROWS.read_text("utf-8")
+    ROWS.write_text(rows + rows.splitlines(keepends=True)[0], "utf-8")
+    for more in ((), ("--pack", "packed")):
+        line = refusal("reproduce", "spatial", "--show", *more)
+        assert line.strip() == f"warpcert: {ROWS} holds a verdict twice"

@@ -130,9 +130,10 @@ def reproduce(
             each = workers or (count_cores() if devices == ["cpu"] else 1)
             _run(plan, workshop, chosen, devices * each)
             _measure(plan, workshop, devices[0], quick=quick)
-        found[plan.name] = _show(plan, workshop, keep=not shown)
-        if pack is not None:
-            experiments.pack(plan, workshop, experiments.Workshop(pack))
+        with refusing():  # rows may have been changed by hand
+            found[plan.name] = _show(plan, workshop, keep=not shown)
+            if pack is not None:
+                experiments.pack(plan, workshop, experiments.Workshop(pack))
     if page is not None:
         with whole_file(page) as stream:
             stream.write(experiments.write_page(workshop, page, found).encode("utf-8"))
