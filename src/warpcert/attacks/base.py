@@ -7,6 +7,7 @@ from abc import ABC, abstractmethod
 import torch
 from torch import Tensor
 
+from warpcert.attacks.arithmetic import full_precision
 from warpcert.attacks.attacked import Attacked
 from warpcert.attacks.chase import Chase, Found
 from warpcert.attacks.check import check
@@ -41,10 +42,7 @@ class Attack(ABC):
             generator = torch.Generator().manual_seed(SEED)
         labels = labels.to(device=network.device, dtype=torch.int64)
         chase = Chase(network.to(dtype=torch.float32), inputs, labels)
-        with (
-            torch.enable_grad(),
-            torch.backends.cudnn.flags(allow_tf32=False, benchmark=False, deterministic=True),
-        ):
+        with full_precision():
             start = chase.found(inputs.sample(1, generator)[:, 0].to(torch.float32))
             found = start.better(self.search(chase, start, generator))
         return check(network, inputs, labels, found.parameters, found.margins)

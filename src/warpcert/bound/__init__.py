@@ -8,6 +8,7 @@ from warpcert.bound.bounds import Bounds
 from warpcert.bound.careful import careful
 from warpcert.bound.choice import Choice
 from warpcert.bound.deeppoly import DeepPoly
+from warpcert.bound.experience import Experience
 from warpcert.bound.goal import Goal
 from warpcert.bound.ground import BoxGround, Ground, SetGround, ground
 from warpcert.bound.inner import propagate, straight_ends, tighten
@@ -25,6 +26,7 @@ __all__ = [
     "BoxGround",
     "Choice",
     "DeepPoly",
+    "Experience",
     "Goal",
     "Ground",
     "IntervalPropagation",

@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import torch
 from torch import Tensor
 
+from warpcert.bound.experience import Experience
 from warpcert.bound.goal import Goal
 from warpcert.bound.ground import Ground
 from warpcert.bound.lines import Lines, ascend, descend, lines
 from warpcert.bound.nodes import Nodes
 from warpcert.bound.reduced import Reduced
+from warpcert.core import rounding
+
+LEAST = 1e-3
+"""Shares of a gap below this are not told from one another."""
+
+LOG_2, HALVINGS = math.log(2.0), 20
 
 
 class Chosen(NamedTuple):
@@ -33,12 +41,21 @@ class Choice:
 
     Candidates are neurons at which the relaxation's minimum is furthest from the hinge, and those
     whose chord stands highest, both weighted by their rows: as BaBSR scores and FSB filters them.
+    With `Experience`, so are as many as ``remembered`` that it thinks the most of. The best is the
+    one that would close the node's gap in the fewest nodes, see `_growth`.
     """
 
     candidates: int = 8
+    remembered: int = 4
 
-    def __call__(self, reduced: Reduced, ground: Ground, nodes: Nodes) -> Chosen:
-        """Choose for every node; heuristic, so nothing depends on it."""
+    def __call__(
+        self,
+        reduced: Reduced,
+        ground: Ground,
+        nodes: Nodes,
+        experience: Experience | None = None,
+    ) -> Chosen:
+        """Choose for every node, and learn; heuristic, so nothing depends on it."""
         single = reduced.single
         goal = Goal.margins(single, nodes)
         lower, upper = nodes.lower.float(), nodes.upper.float()
@@ -57,17 +74,26 @@ class Choice:
             nothing = torch.full_like(nodes.rows, -1)
             return Chosen(nothing, bound.new_zeros(len(nodes)), least.point, trace.straight)
         first = gaps.topk(each, dim=1).indices
-        second = chords.scatter(1, first, -1.0).topk(each, dim=1).indices
+        chords = chords.scatter(1, first, -1.0)
+        second = chords.topk(each, dim=1).indices
         picks = torch.cat([first, second], dim=1)
-        sides = self._sides(reduced, ground, nodes, now, picks)
-        worst, better = sides.amin(2), sides.amax(2)
-        merit = (worst - bound[:, None]) + 0.1 * (better - bound[:, None]).clamp(max=1e3)
-        merit = torch.where(bent.gather(1, picks), merit, -torch.inf)
+        gap = (-bound).clamp(min=rounding.FLAT)[:, None]
+        if experience is not None and self.remembered:
+            merit = torch.where(bent, experience.merit(nodes.rows, gap), -1.0)
+            merit = merit.scatter(1, picks, -1.0)
+            third = merit.topk(min(self.remembered, len(reduced)), dim=1).indices
+            picks = torch.cat([picks, third], dim=1)
+        gains = self._sides(reduced, ground, nodes, now, picks) - bound[:, None, None]
+        open_ = bent.gather(1, picks)
+        if experience is not None:
+            experience.learn(nodes.rows, picks, torch.where(open_[..., None], gains, torch.nan))
+        worst, better = gains.amin(2), gains.amax(2)
+        merit = torch.where(open_, -_growth(worst / gap, better / gap), -torch.inf)
         place = merit.argmax(1, keepdim=True)
         neurons = picks.gather(1, place).squeeze(1)
         neurons = torch.where(bent.any(1), neurons, -1)
-        gains = (worst.gather(1, place).squeeze(1) - bound).clamp(min=0)
-        return Chosen(neurons, gains, least.point, trace.straight)
+        least_gain = worst.gather(1, place).squeeze(1).clamp(min=0)
+        return Chosen(neurons, least_gain, least.point, trace.straight)
 
     def _sides(
         self,
@@ -96,6 +122,22 @@ class Choice:
         duals = None if nodes.duals is None else nodes.duals[index]
         least = ground.search(trace.straight, duals, 0)
         return (trace.constant + least.bound).view(count, tries, 2)
+
+
+def _growth(less: Tensor, more: Tensor) -> Tensor:
+    """The logarithm of how many nodes close a gap when every decision gains such shares of it.
+
+    With N(gap) = exp(c gap), the nodes of a node are those of its sides: c is where
+    exp(-c less) + exp(-c more) = 1. A side that closes at once counts for nothing, so that a chain
+    of such decisions is short even where the other side gains little.
+    """
+    less, more = less.clamp(LEAST, 1.0), more.clamp(LEAST, 1.0)
+    low, high = torch.zeros_like(less), LOG_2 / less
+    for _ in range(HALVINGS):
+        middle = (low + high) / 2
+        large = torch.exp(-middle * less) + torch.exp(-middle * more) > 1
+        low, high = torch.where(large, middle, low), torch.where(large, high, middle)
+    return high
 
 
 def _scores(reduced: Reduced, now: Lines, weights: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:

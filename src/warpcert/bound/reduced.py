@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import torch
@@ -126,6 +126,33 @@ class Reduced:
             z = torch.addmm(block.constant, known, block.matrix.T)
             known = torch.cat([known, block.node(z)], dim=1)
         return torch.addmm(self.margins.constant, known, self.margins.matrix.T)
+
+    def ends_of(self, number: int) -> Reduced:
+        """The same up to a block of n neurons, whose inputs z and -z (2 n,) stand for margins."""
+        block, before = self.blocks[number], self.places[number].start
+
+        def both(x: Tensor) -> Tensor:
+            return torch.cat([x, x])
+
+        entries = torch.arange(2 * len(block), device=block.entries.device)
+        matrix = torch.cat([block.matrix, -block.matrix])
+        constant = torch.cat([block.constant, -block.constant])
+        ends = Block(0, None, entries, matrix, constant, both(block.error), both(block.size))
+        return replace(
+            self,
+            blocks=self.blocks[:number],
+            margins=ends,
+            lower=self.lower[:before],
+            upper=self.upper[:before],
+        )
+
+    def with_bounds(self, number: int, lower: Tensor, upper: Tensor) -> Reduced:
+        """The same with other bounds (n,) of a block's neurons, which must have been proved."""
+        place = self.places[number]
+        ends = self.lower.clone(), self.upper.clone()
+        for end, part in zip(ends, (lower, upper), strict=True):
+            end[place] = part
+        return replace(self, lower=ends[0], upper=ends[1])
 
     def image(self, x: Float[Tensor, "n P"], whole: Float[Tensor, "..."]) -> Tensor:
         """Pixels that move put into an image (C, H, W), or into zeros like it: (n, C, H, W)."""

@@ -48,11 +48,12 @@ class Aside:
         """Work for a while; say whether that was the last time."""
         start, plot = time.perf_counter(), self.plot
         fooled = False
-        if plot.promising is not None:
+        if plot.promising is not None and self.hunt.due:
             points, _ = plot.promising
             plot.promising = None
-            images = plot.reduced.image(points, self.hunt.inputs.images[0])
-            fooled = self.hunt.fools_box(images)
+            with self.hunt.clocked():
+                images = plot.reduced.image(points, self.hunt.inputs.images[0])
+                fooled = self.hunt.fools_box(images)
         if not fooled and not plot.done:
             plot.round()
         self.seconds += time.perf_counter() - start

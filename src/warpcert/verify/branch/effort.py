@@ -12,10 +12,12 @@ from warpcert.core.rounding import FINEST
 class Effort:
     """Hyper-parameters of `Tree`; what they are does not touch soundness.
 
-    ``tries``: how many cuts of a cell are tried on a CPU, see `Trial`, and ``slices``: how many
-    cells are cut at once; a GPU treats more. ``fields``, ``relus``: which kinds of branching are
-    used. ``trials``: whether cuts are tried before one is made. ``duals``: whether the flow's duals
-    are. ``intersect``: whether nodes' intervals are propagated and intersected. ``warm``: whether
+    ``batch``: how many nodes are treated at once on a CPU. ``splits``: how often either end of the
+    last layer's neurons is split where a plot takes long, see `deepen`; 0 for never. ``tries``: how
+    many cuts of a cell are tried on a CPU, see `Trial`, and ``slices``: how many cells are cut at
+    once; a GPU treats more. ``fields``, ``relus``: which kinds of branching are used. ``trials``:
+    whether cuts are tried before one is made. ``duals``: whether the flow's duals are.
+    ``intersect``: whether nodes' intervals are propagated and intersected. ``warm``: whether
     children start from their parent's slopes, multipliers and duals. ``free``: whether the whole is
     also tried with free pixels, see `Aside`. A cell is given up when its widest box is narrower
     than ``finest`` times delta, when it was cut ``levels`` times, or when ``cells`` wait already:
@@ -27,6 +29,7 @@ class Effort:
     node: Beta = field(default_factory=lambda: Beta(iterations=10, rate=0.1, decay=0.9))
     choice: Choice = field(default_factory=Choice)
     batch: int = 256
+    splits: int = 64
     tries: int = 96
     slices: int = 16
     dual_steps: int = 4
@@ -45,5 +48,5 @@ class Effort:
     free: bool = True
 
 
-PLAIN = Effort(inner=Beta(iterations=0), passes=0, duals=False, intersect=False)
+PLAIN = Effort(inner=Beta(iterations=0), passes=0, splits=0, duals=False, intersect=False)
 """For proofs that are to be checked again: only bounds that simple code can find, too."""

@@ -110,7 +110,8 @@ class Garden:
         if self.hunt.fooled:
             return
         plot.round()
-        cell = replace(cell, margins=torch.maximum(cell.margins, plot.margins))
+        margins = torch.maximum(cell.margins, plot.margins)
+        cell = replace(cell, margins=margins, layers=plot.layers)
         light = self.scene.sets and isinstance(plot.inputs, Box)
         if light and not cell.proved and plot.seconds > PATIENCE * self.costs.full:
             self._set_aside(cell, plot)
@@ -245,12 +246,13 @@ class Garden:
 
     def _attack(self, cell: Cell, plot: Plot) -> None:
         """Go down from where the last round's relaxations were lowest."""
-        if plot.promising is None:
+        if plot.promising is None or not self.hunt.due:
             return
         points, rows = plot.promising
         plot.promising = None
-        if self.scene.exact:
-            self.hunt.try_images(plot.reduced.image(points, self.scene.image[0]))
-        else:
-            bent = SetGround(plot.reduced, self.scene.bent([cell], self.scene.threat), DUAL_STEPS)
-            self.hunt.try_fields(bent.members(points, rows))
+        with self.hunt.clocked():
+            if self.scene.exact:
+                self.hunt.try_images(plot.reduced.image(points, self.scene.image[0]))
+                return
+            bent = self.scene.bent([cell], self.scene.threat)
+            self.hunt.try_fields(SetGround(plot.reduced, bent, DUAL_STEPS).members(points, rows))

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 
 import torch
 from torch import Tensor
 
 from warpcert.attacks import STRONGEST, Attacked, ProjectedGradient
+from warpcert.attacks.arithmetic import full_precision
 from warpcert.attacks.boxed import reach
 from warpcert.attacks.chase import Chase, Found
 from warpcert.attacks.check import check
@@ -21,6 +24,9 @@ from warpcert.verify.branch.cell import Cell
 
 STARTS = 4
 """Cells of a batch from whose middle an attack starts."""
+
+SHARE = 0.15
+"""How much of a tree's time attacks from where its bounds are lowest may take."""
 
 
 class Hunt:
@@ -40,6 +46,21 @@ class Hunt:
         self.boxed = Chase(self.chase.network, Box(self.inputs.box), self.labels)
         self.found: Attacked | None = None
         self.reached = math.inf
+        self.seconds, self.start = 0.0, time.perf_counter()
+
+    @property
+    def due(self) -> bool:
+        """Whether attacks have had less than their share of the time since the beginning."""
+        return self.seconds < SHARE * (time.perf_counter() - self.start)
+
+    @contextmanager
+    def clocked(self) -> Iterator[None]:
+        """What is done in here counts as attacking."""
+        start = time.perf_counter()
+        try:
+            yield
+        finally:
+            self.seconds += time.perf_counter() - start
 
     @property
     def fooled(self) -> bool:
@@ -88,10 +109,7 @@ class Hunt:
 
     def _descend(self, chase: Chase, starts: Tensor) -> Found:
         every = chase.select(torch.zeros(len(starts), dtype=torch.int64, device=starts.device))
-        with (
-            torch.enable_grad(),
-            torch.backends.cudnn.flags(allow_tf32=False, benchmark=False, deterministic=True),
-        ):
+        with full_precision():
             return self.attack.descend(every, starts)
 
     def _promising(self, found: Found) -> bool:

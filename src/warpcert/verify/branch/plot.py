@@ -11,6 +11,7 @@ from torch import Tensor
 from warpcert.bound import (
     Beta,
     BoxGround,
+    Experience,
     Goal,
     Ground,
     Nodes,
@@ -29,13 +30,14 @@ from warpcert.core.interval import Interval
 from warpcert.core.shapes import Float
 from warpcert.net import Network
 from warpcert.verify.branch.cell import Layers
+from warpcert.verify.branch.deepen import deepen
 from warpcert.verify.branch.effort import Effort
 from warpcert.verify.branch.pool import Pool
 
 PRESSES = (100, 400, 1600)
 """Iterations, one after the other, for nodes in which everything is decided."""
 
-PARALLEL = 8
+PARALLEL = 32
 """How many times more nodes a GPU treats at once."""
 
 STARTS = 4
@@ -79,12 +81,14 @@ class Plot:
         self.ground: Ground = self.loose
         self.set = ground(self.reduced, inputs, effort.dual_steps)
         self.pool = Pool()
+        self.experience = Experience(rows.shape[1], len(self.reduced), rows.device)
         self.held: Nodes | None = None
         self.proved = torch.full_like(margins, torch.inf)
         self.nodes, self.seconds = 0, 0.0
         self.stuck = torch.full_like(margins, torch.inf)
         self.expected, self.gain = 0.0, 0.0
         self.promising: tuple[Tensor, Tensor] | None = None
+        self.deepened = keep or not effort.splits or len(self.reduced.blocks) < 2
         self._plant(margins)
 
     @property
@@ -115,6 +119,8 @@ class Plot:
     def round(self) -> None:
         """Decide one more neuron in some of the nodes."""
         start = time.perf_counter()
+        if not self.deepened and self.nodes > 4 * self.effort.splits * len(self.reduced.blocks[-1]):
+            self._deepen()
         crowded = len(self.pool) * self.pool.node_bytes > self.effort.memory
         parents = self.pool.take(self.batch, best=crowded)
         self.held = parents  # open until all of their children are in their places
@@ -153,16 +159,34 @@ class Plot:
             one, empty = tighten(reduced, ground, one, number, self.effort.inner, steps)
             if bool(empty.any()):
                 raise Unsound("two bounds of one neuron have no number in common")
+        better = self._enter(layers, replace(reduced, lower=one.lower[0], upper=one.upper[0]))
+        known = bound_layers(self.network, self.inputs, (), better)
+        return reduce(known, rows), layer_intervals(known)
+
+    def _enter(self, layers: Layers, reduced: Reduced) -> dict[int, Interval]:
+        """Layers with the bounds of neurons that are open."""
         better = dict(layers)
         for block, place in zip(reduced.blocks, reduced.places, strict=True):
             value = self.network.steps[block.number - 1].inputs[0]
             old = better[value]
             lower, upper = (x.flatten().clone() for x in (old.lower, old.upper))
-            lower[block.entries] = one.lower[0, place]
-            upper[block.entries] = one.upper[0, place]
+            lower[block.entries] = reduced.lower[place]
+            upper[block.entries] = reduced.upper[place]
             better[value] = Interval(lower.view_as(old.lower), upper.view_as(old.upper))
-        known = bound_layers(self.network, self.inputs, (), better)
-        return reduce(known, rows), layer_intervals(known)
+        return better
+
+    def _deepen(self) -> None:
+        """Bound the last layer's neurons by branching, for all nodes; they are closed sooner then.
+
+        Begun when as many nodes were made as that should take, so that it never doubles the work of
+        a plot that would have been done without.
+        """
+        self.deepened = True
+        last = len(self.reduced.blocks) - 1
+        ends = deepen(self.reduced, self.ground, last, self.effort, self.batch)
+        self.reduced = self.reduced.with_bounds(last, *ends)
+        self.layers = self._enter(self.layers, self.reduced)
+        self.pool.tighten(self.reduced.places[last], *ends)
 
     def _plant(self, margins: Tensor) -> None:
         """The roots, one for each open margin, and which ground they stand on."""
@@ -246,7 +270,7 @@ class Plot:
         nodes = self._harvest(nodes)
         if not len(nodes):
             return
-        chosen = self.effort.choice(self.reduced, self.ground, nodes)
+        chosen = self.effort.choice(self.reduced, self.ground, nodes, self.experience)
         self.pool.put(replace(nodes, choice=chosen.neurons))
         gain = float(chosen.gains.mean())
         self.expected = gain if not self.expected else 0.9 * self.expected + 0.1 * gain

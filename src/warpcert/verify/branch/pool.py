@@ -72,6 +72,19 @@ class Pool:
             parts.append(None if column is None else column[slots.to(column.device)])
         return Nodes(*parts)  # type: ignore[arg-type]
 
+    def tighten(self, place: slice, lower: Tensor, upper: Tensor) -> None:
+        """Let all nodes know better bounds of some neurons; where none is left, of their lower end.
+
+        Sound, because bounds that hold everywhere hold on a part, and of a part without members
+        everything does.
+        """
+        ends = self._columns.get("lower"), self._columns.get("upper")
+        if ends[0] is None or ends[1] is None:
+            return
+        low = torch.maximum(ends[0][:, place], lower)
+        ends[0][:, place] = low
+        ends[1][:, place] = torch.maximum(torch.minimum(ends[1][:, place], upper), low)
+
     def _grow(self, like: Nodes, more: int) -> None:
         """Add free slots."""
         self._bound = torch.cat([self._bound, torch.full((more,), torch.inf, dtype=torch.float64)])

@@ -20,9 +20,6 @@ CROWD = 16
 """How many times more cells than `Effort` says may wait before cells are given up. Before that,
 those nearest to a proof come first."""
 
-SHARE = 0.15
-"""How much of the time attacks from the middle of cells may take."""
-
 
 class Slicer:
     """Works on the waiting cells of a ledger by intervals alone.
@@ -35,7 +32,6 @@ class Slicer:
         self.ledger, self.scene = ledger, ledger.scene
         self.hunt, self.costs = hunt, costs
         self.refined = False
-        self.hunting = 0.0
         self.widely = 1 if self.scene.image.device.type == "cpu" else PARALLEL
 
     def begin(self) -> float:
@@ -55,10 +51,9 @@ class Slicer:
         ledger.hold(effort.slices * self.widely)
         start, count = time.perf_counter(), len(ledger.held)
         ledger.filter(IntervalPropagation())
-        if self.hunting < SHARE * self.costs.elapsed:
-            begin = time.perf_counter()
-            self.hunt.try_middles(list(ledger.held.values()))
-            self.hunting += time.perf_counter() - begin
+        if self.hunt.due:
+            with self.hunt.clocked():
+                self.hunt.try_middles(list(ledger.held.values()))
         if ledger.held and not self.hunt.fooled:
             self._cut_each()
         self.costs.learn("cell", (time.perf_counter() - start) / count)
