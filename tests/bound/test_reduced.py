@@ -116,7 +116,10 @@ def test_no_bound_of_a_node_is_above_a_member_that_keeps_to_its_decisions(name: 
     noise = 1e-11 * (1 + float(margins.abs().max()))
     for where in grounds:
         ends = straight_ends(reduced, where)
-        tried = [nodes, Beta(iterations=4)(reduced, where, nodes, Goal.margins(reduced, nodes))]
+        tried = [
+            nodes,
+            Beta(iterations=4)(reduced, where, nodes, Goal.margins(reduced, nodes.rows)),
+        ]
         spread, empty = propagate(reduced, ends, nodes)
         assert not bool((keep & empty).any())
         inside = (spread.lower - 1e-9 <= values[:, None]) & (values[:, None] <= spread.upper + 1e-9)
@@ -127,7 +130,7 @@ def test_no_bound_of_a_node_is_above_a_member_that_keeps_to_its_decisions(name: 
         inside = (spread.lower - 1e-9 <= values[:, None]) & (values[:, None] <= spread.upper + 1e-9)
         assert bool((inside.all(2) | ~keep).all())
         for some in (*tried, replace(spread, duals=None)):
-            bound, _ = careful(reduced, where, some, Goal.margins(reduced, some), 2)
+            bound, _ = careful(reduced, where, some, Goal.margins(reduced, some.rows), 2)
             assert not bool(torch.isnan(bound).any())
             reached = margins[:, nodes.rows]
             assert bool(((bound <= reached + noise) | ~keep).all())
@@ -160,7 +163,7 @@ def test_a_pull_is_worth_what_duality_says() -> None:
     reduced = reduce(bound_layers(network, inputs), rows)
     nodes = Nodes.roots(reduced, torch.tensor([0]), torch.tensor([-9.0], dtype=DOUBLE))
     on = replace(nodes, choice=torch.tensor([0])).children()[torch.tensor([0])]
-    goal = Goal.margins(reduced, on)
+    goal = Goal.margins(reduced, on.rows)
     where = BoxGround(reduced)
     plain, _ = careful(reduced, where, on, goal)
     assert float(plain) == pytest.approx(-0.5, abs=1e-9)
@@ -185,7 +188,7 @@ def test_a_node_without_members_is_empty() -> None:
     nodes = Nodes.roots(reduced, torch.tensor([0]), torch.tensor([-9.0], dtype=DOUBLE))
     both = torch.ones((1, 2), dtype=torch.int8)
     nodes = replace(nodes, signs=both, lower=nodes.lower.clamp(min=0), pulls=torch.ones((1, 2)) * 9)
-    bound, _ = careful(reduced, BoxGround(reduced), nodes, Goal.margins(reduced, nodes))
+    bound, _ = careful(reduced, BoxGround(reduced), nodes, Goal.margins(reduced, nodes.rows))
     assert float(bound) > 0  # the two pulls together are -18 * (-1) / 2
 
 
@@ -223,9 +226,9 @@ def test_an_undecided_leaky_hinge_is_bounded_by_its_own_lines(slope: float) -> N
         hinge = reduced.blocks[0].node
         assert isinstance(hinge, Hinge)
         found = Beta(iterations=30)(
-            reduced, BoxGround(reduced), nodes, Goal.margins(reduced, nodes)
+            reduced, BoxGround(reduced), nodes, Goal.margins(reduced, nodes.rows)
         )
-        bound, _ = careful(reduced, BoxGround(reduced), found, Goal.margins(reduced, found))
+        bound, _ = careful(reduced, BoxGround(reduced), found, Goal.margins(reduced, found.rows))
         ends = torch.tensor([-1.0, 0.0, 2.0], dtype=DOUBLE)
         least = float((sign * hinge(ends)).min())
         assert float(bound) == pytest.approx(least, abs=1e-6)
@@ -260,5 +263,5 @@ def test_sums_that_cancel_pay_for_their_rounding() -> None:
         shape, places = (1, 1, max(pixels, 1)), torch.arange(pixels)
         reduced = Reduced(shape, (block,), margin, places, low, high, none, top)
         nodes = Nodes.roots(reduced, torch.arange(1), torch.full((1,), -math.inf, dtype=DOUBLE))
-        found = careful(reduced, BoxGround(reduced), nodes, Goal.margins(reduced, nodes))[0]
+        found = careful(reduced, BoxGround(reduced), nodes, Goal.margins(reduced, nodes.rows))[0]
         assert Fraction(float(found)) <= truth

@@ -16,10 +16,14 @@ from warpcert.bound.lines import Lines, ascend, descend, lines
 from warpcert.bound.nodes import Nodes
 from warpcert.bound.reduced import Reduced
 from warpcert.core import rounding
+from warpcert.core.memory import chunk_size
 from warpcert.core.shapes import Float, Int
 
 LEAST = 1e-3
 """Shares of a gap below this are not told from one another."""
+
+ROW_ARRAYS = 12
+"""Float32 arrays of a row's size that trying one side takes, about."""
 
 LOG_2, HALVINGS = math.log(2.0), 20
 
@@ -58,7 +62,7 @@ class Choice:
     ) -> Chosen:
         """Choose for every node, and learn; heuristic, so nothing depends on it."""
         single = reduced.single
-        goal = Goal.margins(single, nodes)
+        goal = Goal.margins(single, nodes.rows)
         lower, upper = nodes.lower.float(), nodes.upper.float()
         now = lines(single, lower, upper, nodes.slopes)
         pulled = nodes.signs * nodes.pulls
@@ -104,26 +108,41 @@ class Choice:
         All over the pixels' box: it answers many times quicker than coupled pixels, and orders
         candidates as well.
         """
-        single, loose = reduced.single, BoxGround(reduced)
-        count, tries = picks.shape
-        index = torch.arange(count, device=picks.device).repeat_interleave(2 * tries)
-        place = picks.repeat_interleave(2, dim=1).flatten()[:, None]
-        side = torch.tensor([1.0, 0.0], device=picks.device).repeat(count * tries)[:, None]
-        left, right = single.sides
-        slope = torch.where(side > 0, right[place], left[place])
-        sided = Lines(
-            now.below[index].scatter(1, place, slope),
-            now.above[index].scatter(1, place, slope),
-            now.rise[index].scatter(1, place, 0.0),
+        size = chunk_size(4 * ROW_ARRAYS * (len(reduced.pixels) + len(reduced)), picks.device)
+        each = max(1, size // (2 * picks.shape[1] + 1))
+        parts = torch.arange(len(picks), device=picks.device).split(each)
+        return torch.cat(
+            [
+                _gains(reduced, nodes[part], Lines(*(x[part] for x in now)), picks[part])
+                for part in parts
+            ]
         )
-        pulled = nodes.signs * nodes.pulls
 
-        def bound(those: Nodes, by: Lines, pulled: Tensor) -> Tensor:
-            trace = descend(single, by, Goal.margins(single, those), pulled)
-            return trace.constant + loose.search(trace.straight, None).bound
 
-        before = bound(nodes, now, pulled)[:, None, None]
-        return bound(nodes[index], sided, pulled[index]).view(count, tries, 2) - before
+def _gains(
+    reduced: Reduced, nodes: Nodes, now: Lines, picks: Int[Tensor, "N K"]
+) -> Float[Tensor, "N K 2"]:
+    """What the bound should gain on either side of every candidate, see `Choice`."""
+    single, loose = reduced.single, BoxGround(reduced)
+    count, tries = picks.shape
+    index = torch.arange(count, device=picks.device).repeat_interleave(2 * tries)
+    place = picks.repeat_interleave(2, dim=1).flatten()[:, None]
+    side = torch.tensor([1.0, 0.0], device=picks.device).repeat(count * tries)[:, None]
+    left, right = single.sides
+    slope = torch.where(side > 0, right[place], left[place])
+    sided = Lines(
+        now.below[index].scatter(1, place, slope),
+        now.above[index].scatter(1, place, slope),
+        now.rise[index].scatter(1, place, 0.0),
+    )
+    pulled = nodes.signs * nodes.pulls
+
+    def bound(those: Tensor, by: Lines) -> Tensor:
+        trace = descend(single, by, Goal.margins(single, nodes.rows[those]), pulled[those])
+        return trace.constant + loose.search(trace.straight, None).bound
+
+    before = bound(torch.arange(count, device=picks.device), now)[:, None, None]
+    return bound(index, sided).view(count, tries, 2) - before
 
 
 def _growth(less: Tensor, more: Tensor) -> Tensor:

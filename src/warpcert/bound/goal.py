@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 from torch import Tensor
 
-from warpcert.bound.nodes import Nodes
 from warpcert.bound.reduced import Reduced
+from warpcert.core.shapes import Int
 
 
 class Goal(NamedTuple):
@@ -23,9 +23,9 @@ class Goal(NamedTuple):
     top: int
 
     @staticmethod
-    def margins(reduced: Reduced, nodes: Nodes) -> Goal:
-        """Every node's own margin."""
-        block, rows = reduced.margins, nodes.rows
+    def margins(reduced: Reduced, rows: Int[Tensor, " N"]) -> Goal:
+        """Margins by their numbers: those of nodes are in ``nodes.rows``."""
+        block = reduced.margins
         sizes = block.size[rows], block.error[rows]
         return Goal(block.matrix[rows], block.constant[rows], *sizes, len(reduced.blocks))
 

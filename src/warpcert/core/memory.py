@@ -31,6 +31,11 @@ def free_bytes(device: torch.device) -> int:
         return 1 << 30
 
 
+def gpu_bytes(device: torch.device) -> int:
+    """The same on a GPU, none elsewhere."""
+    return free_bytes(device) if device.type == "cuda" else 0
+
+
 def claim_share(device: torch.device, processes: int) -> None:
     """Let this process have its part of a GPU that as many use; a CPU's memory is shared freely."""
     if device.type == "cuda":

@@ -93,7 +93,7 @@ class _Leaves:
         if not len(nodes):
             return
         effort, fresh = self.effort, self.nodes is None
-        goal = Goal.margins(self.reduced, nodes)
+        goal = Goal.margins(self.reduced, nodes.rows)
         nodes = (effort.root if fresh else effort.node)(self.reduced, self.ground, nodes, goal)
         steps = effort.last_steps if nodes.duals is not None else 0
         bound, duals = careful(self.reduced, self.ground, nodes, goal, steps)

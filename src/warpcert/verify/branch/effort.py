@@ -12,16 +12,17 @@ from warpcert.core.rounding import FINEST
 class Effort:
     """Hyper-parameters of `Tree`; what they are does not touch soundness.
 
-    ``batch``: how many nodes are treated at once on a CPU. ``splits``: how often either end of the
-    last layer's neurons is split where a plot takes long, see `deepen`; 0 for never. ``tries``: how
-    many cuts of a cell are tried on a CPU, see `Trial`, and ``slices``: how many cells are cut at
-    once; a GPU treats more. ``fields``, ``relus``: which kinds of branching are used. ``trials``:
-    whether cuts are tried before one is made. ``duals``: whether the flow's duals are.
-    ``intersect``: whether nodes' intervals are propagated and intersected. ``warm``: whether
-    children start from their parent's slopes, multipliers and duals. ``free``: whether the whole is
-    also tried with free pixels, see `Aside`. A cell is given up when its widest box is narrower
-    than ``finest`` times delta, when it was cut ``levels`` times, or when ``cells`` wait already:
-    its margin is then too close to zero to be told from it.
+    ``batch``: how many nodes are treated at once on a CPU, and ``memory``: bytes that those which
+    wait may take; a GPU has room for more. ``splits``: how often either end of the last layer's
+    neurons is split where a plot takes long, see `deepen`; 0 for never. ``tries``: how many cuts of
+    a cell are tried on a CPU, see `Trial`, and ``slices``: how many cells are cut at once; a GPU
+    treats more. ``fields``, ``relus``: which kinds of branching are used. ``trials``: whether cuts
+    are tried before one is made. ``duals``: whether the flow's duals are. ``intersect``: whether
+    nodes' intervals are propagated and intersected. ``warm``: whether children start from their
+    parent's slopes, multipliers and duals. ``free``: whether the whole is also tried with free
+    pixels, see `Aside`. A cell is given up when its widest box is narrower than ``finest`` times
+    delta, when it was cut ``levels`` times, or when ``cells`` wait already: its margin is then too
+    close to zero to be told from it.
     """
 
     root: Beta = field(default_factory=lambda: Beta(iterations=40, rate=0.2, decay=0.95))

@@ -27,6 +27,7 @@ from warpcert.bound.layers import bound_layers, layer_intervals
 from warpcert.core.errors import Unsound
 from warpcert.core.inputset import InputSet
 from warpcert.core.interval import Interval
+from warpcert.core.memory import gpu_bytes, is_shortage, release
 from warpcert.core.shapes import Float
 from warpcert.net import Network
 from warpcert.verify.branch.cell import Layers
@@ -39,6 +40,12 @@ PRESSES = (100, 400, 1600)
 
 PARALLEL = 32
 """How many times more nodes a GPU treats at once."""
+
+FEWEST = 16
+"""Nodes that are treated at once at least, however short memory is."""
+
+ROOM = 0.2
+"""How much of what is free on a GPU waiting nodes may take there."""
 
 STARTS = 4
 """Nodes of a round whose minimum an attack starts from."""
@@ -74,6 +81,7 @@ class Plot:
         self.network, self.effort, self.inputs = network, effort, inputs
         self.presses = PRESSES if last else PRESSES[:1]
         self.batch = effort.batch * (1 if rows.device.type == "cpu" else PARALLEL)
+        self.memory = max(effort.memory, ROOM * gpu_bytes(rows.device))
         self.kept: list[Nodes] | None = [] if keep else None
         self.reduced, self.layers = self._reduce(layers, rows)
         self.loose = BoxGround(self.reduced)
@@ -117,11 +125,25 @@ class Plot:
         return least
 
     def round(self) -> None:
-        """Decide one more neuron in some of the nodes."""
+        """Decide one more neuron in some of the nodes; in fewer from now on if memory runs out."""
         start = time.perf_counter()
+        try:
+            self._round()
+        except (RuntimeError, MemoryError) as error:
+            if not is_shortage(error) or self.batch < 2 * FEWEST or self.kept is not None:
+                raise  # a kept proof has every node once
+            release(self.reduced.low.device)
+            self.batch //= 2
+            if self.held is not None:
+                self.pool.put(self.held)  # some of their children may be there, too: they are open
+                self.held = None
+        self.seconds += time.perf_counter() - start
+
+    def _round(self) -> None:
+        """The same, as far as memory goes: what is in work when it ends is in ``held``."""
         if not self.deepened and self.nodes > 4 * self.effort.splits * len(self.reduced.blocks[-1]):
             self._deepen()
-        crowded = len(self.pool) * self.pool.node_bytes > self.effort.memory
+        crowded = len(self.pool) * self.pool.node_bytes > self.memory
         parents = self.pool.take(self.batch, best=crowded)
         self.held = parents  # open until all of their children are in their places
         ready = parents.choice >= 0
@@ -129,7 +151,6 @@ class Plot:
         if not bool(ready.all()):
             self._press(parents[~ready])
         self.held = None
-        self.seconds += time.perf_counter() - start
 
     def _reduce(self, layers: Layers, rows: Tensor) -> tuple[Reduced, Layers]:
         """The open neurons, their bounds made better by slopes of their own.
@@ -209,7 +230,7 @@ class Plot:
 
     def _couple(self, nodes: Nodes) -> Nodes:
         """Nodes that were bounded over the box, bounded over the set itself."""
-        goal = Goal.margins(self.reduced, nodes)
+        goal = Goal.margins(self.reduced, nodes.rows)
         bound, _ = careful(self.reduced, self.set, nodes, goal, self.effort.last_steps)
         return replace(nodes, bound=torch.maximum(nodes.bound, bound))
 
@@ -225,7 +246,7 @@ class Plot:
 
     def _bound(self, nodes: Nodes, beta: Beta) -> Nodes:
         """Search and prove; what comes back carries the better bounds."""
-        goal = Goal.margins(self.reduced, nodes)
+        goal = Goal.margins(self.reduced, nodes.rows)
         nodes = beta(self.reduced, self.ground, nodes, goal)
         steps = self.effort.last_steps if nodes.duals is not None else 0
         bound, duals = careful(self.reduced, self.ground, nodes, goal, steps)

@@ -13,7 +13,10 @@ NAMES = tuple(field.name for field in fields(Nodes))
 
 
 class Pool:
-    """Nodes in tables that grow; what is taken leaves room for what comes."""
+    """Nodes in tables that grow; what is taken leaves room for what comes.
+
+    Memory may run out in any of its methods: then nothing was taken or put, and nothing is lost.
+    """
 
     def __init__(self) -> None:
         self._columns: dict[str, Tensor | None] = {}
@@ -54,22 +57,22 @@ class Pool:
             self._grow(nodes, max(len(nodes) - len(free), len(self._bound)))
             free = (self._bound == torch.inf).nonzero().squeeze(1)
         slots = free[: len(nodes)]
-        self._bound[slots] = nodes.bound.cpu().nan_to_num(nan=-torch.inf)  # no number is no proof
         for name in NAMES:
             column, part = self._columns[name], getattr(nodes, name)
             if column is not None:
                 column[slots.to(column.device)] = part.to(column.dtype)
+        self._bound[slots] = nodes.bound.cpu().nan_to_num(nan=-torch.inf)  # no number is no proof
 
     def take(self, count: int, *, best: bool = False) -> Nodes:
         """Remove the nodes with the least bounds or, to save room, those nearest to a proof."""
         live = (self._bound < torch.inf).nonzero().squeeze(1)
         order = self._bound[live].argsort(descending=best)[:count]
         slots = live[order]
-        self._bound[slots] = torch.inf
         parts = []
         for name in NAMES:
             column = self._columns[name]
             parts.append(None if column is None else column[slots.to(column.device)])
+        self._bound[slots] = torch.inf
         return Nodes(*parts)  # type: ignore[arg-type]
 
     def tighten(self, place: slice, lower: Tensor, upper: Tensor) -> None:
@@ -82,17 +85,19 @@ class Pool:
         if ends[0] is None or ends[1] is None:
             return
         low = torch.maximum(ends[0][:, place], lower)
-        ends[0][:, place] = low
-        ends[1][:, place] = torch.maximum(torch.minimum(ends[1][:, place], upper), low)
+        high = torch.maximum(torch.minimum(ends[1][:, place], upper), low)
+        ends[0][:, place], ends[1][:, place] = low, high
 
     def _grow(self, like: Nodes, more: int) -> None:
-        """Add free slots."""
-        self._bound = torch.cat([self._bound, torch.full((more,), torch.inf, dtype=torch.float64)])
+        """Add free slots, in all columns or, where memory runs out on the way, in none."""
+        grown: dict[str, Tensor | None] = {}
         for name in NAMES:
             part = getattr(like, name)
             old = self._columns.get(name)
             if part is None:
-                self._columns[name] = None
+                grown[name] = None
                 continue
             fresh = part.new_empty((more, *part.shape[1:]))
-            self._columns[name] = fresh if old is None else torch.cat([old, fresh])
+            grown[name] = fresh if old is None else torch.cat([old, fresh])
+        bound = torch.full((more,), torch.inf, dtype=torch.float64)
+        self._bound, self._columns = torch.cat([self._bound, bound]), grown
