@@ -56,9 +56,9 @@ class Knife:
 
         With boxes of no width the worst margin would be that of the cell's ``centre``, with those
         there are it is known; in between it is taken as linear. Of a pixel's box, cuts of the best
-        one leave gamma times its distance.
+        one leave gamma times its distance; of free pixels each would have to be cut.
         """
-        if not centre > 0 or not math.isfinite(cell.loose):
+        if not centre > 0 or not math.isfinite(cell.loose) or math.isinf(self.threat.gamma):
             return math.inf
         needed = centre / (centre - cell.loose)  # the share of the widths that would do
         best = int(self._gains(cell).sum(0).argmax())

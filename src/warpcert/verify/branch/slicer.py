@@ -13,8 +13,10 @@ from warpcert.verify.branch.costs import Costs
 from warpcert.verify.branch.glance import Glance
 from warpcert.verify.branch.hunt import Hunt
 from warpcert.verify.branch.ledger import Ledger
-from warpcert.verify.branch.plot import PARALLEL
 from warpcert.verify.branch.trial import Trial
+
+WIDELY = 8
+"""How many times more cells and cuts a GPU treats at once."""
 
 CROWD = 16
 """How many times more cells than `Effort` says may wait before cells are given up. Before that,
@@ -32,7 +34,7 @@ class Slicer:
         self.ledger, self.scene = ledger, ledger.scene
         self.hunt, self.costs = hunt, costs
         self.refined = False
-        self.widely = 1 if self.scene.image.device.type == "cpu" else PARALLEL
+        self.widely = 1 if self.scene.image.device.type == "cpu" else WIDELY
 
     def begin(self) -> float:
         """Try all cuts of the whole; say how many cells the best one should lead to."""

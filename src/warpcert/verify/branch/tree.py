@@ -46,9 +46,10 @@ LATER = 4.0
 """How many times longer than bounding neurons over the whole coupled set cells have been cut before
 that is tried."""
 
-DEARER = 60.0
+DEARER = 20.0
 """How many times longer it takes to bound all neurons over the coupled set than once by lines.
-Measured: 30 to 100 times."""
+Measured on one core: 10 to 20 times for colour networks and large ones, 50 to 60 times for small
+networks of digits, where both are short."""
 
 STRONG, ATTACKS = 1.0, 50
 """Seconds of work on an image before all attacks are tried, and how many passes of intervals more:

@@ -68,11 +68,12 @@ class Trial:
     """Cuts of an image's cells by what intervals say of both parts.
 
     A cut of pixel r along an axis halves its interval and confines its neighbours; which r is best
-    depends on all layers, and differs by powers of ten in the cells that a proof needs: so each
-    one is tried. The first ``tries`` of a parent's order are tried in its parts; many more where
-    these bring next to nothing, and if none brings more, also two cuts in a row: the first one may
-    part nothing that the second one parts. Pixels far apart come first, at the distance at which
-    they differ for this gamma. Heuristics alone: whatever is cut where, the parts cover the cell.
+    depends on all layers, and differs by powers of ten in the cells that a proof needs: so each one
+    is tried. The first ``tries`` of a parent's order are tried in its parts; many more where these
+    bring next to nothing, of the whole threat all, and if none brings more, also two cuts in a row:
+    the first one may part nothing that the second one parts. Pixels far apart come first, at the
+    distance at which they differ for this gamma. Heuristics alone: whatever is cut where, the parts
+    cover the cell.
     """
 
     threat: Threat
@@ -89,8 +90,9 @@ class Trial:
         gaps = _gaps(self.glance(whole.pixels, single)) + NOTHING
         first, candidates = self._candidates
         orders = [candidates if cell.order is None else cell.order for cell in cells]
-        order, most = torch.stack(orders), min(len(candidates), WIDER * self.tries)
-        tries = min(most, first if any(cell.order is None for cell in cells) else self.tries)
+        order, first_cut = torch.stack(orders), any(cell.order is None for cell in cells)
+        most = len(candidates) if first_cut else min(len(candidates), WIDER * self.tries)
+        tries = min(most, first if first_cut else self.tries)
         which = torch.arange(len(cells), device=order.device)
         shares = torch.full((len(cells), len(candidates), 2), math.inf, device=order.device)
         shares[:, :tries] = self._gaps_after(whole, which, order[:, :tries])
