@@ -80,15 +80,19 @@ def test_a_glance_sees_what_intervals_prove(
         torch.testing.assert_close(got, wanted)
 
 
+@pytest.mark.parametrize("tries", [500, 1])
 @pytest.mark.parametrize("gamma", [0.0, 0.02, 0.1, math.inf])
-def test_the_best_cut_is_the_best(gamma: float) -> None:
-    """Of all pixels and axes: none leaves less to do, by bounds that are proved."""
+def test_the_best_cut_is_the_best(gamma: float, tries: int) -> None:
+    """Of all pixels and axes: none leaves less to do, by bounds that are proved.
+
+    Of the whole threat with few tries, too, unless the first ones bring something.
+    """
     network, threat = convolutional(1, nn.ReLU()), Threat("inf", 0.5, gamma)
     image = picture("random", 1, 6, 6, seed=2)
     rows = margin_rows(network(image.double()).argmax(1), 3).double()
     lower, upper, _ = whole(threat, (6, 6))
     cell = Cell(lower[0], upper[0], {}, rows.new_full((2,), -1.0))
-    trial = Trial(threat, Glance(network, image, rows), 500)
+    trial = Trial(threat, Glance(network, image, rows), tries)
     (tried,) = trial([cell], refined=False)
 
     def worst(at: Tensor, axes: Tensor) -> float:
@@ -113,7 +117,12 @@ def test_the_best_cut_is_the_best(gamma: float) -> None:
                 axes = torch.tensor([[axis == 0, axis == 1]])
                 prices[(row, column), axis] = worst(torch.tensor([[row, column]]), axes)
     best = prices[tried.pixel, tried.axis]
-    assert best <= min(prices.values()) * 1.01 or min(prices.values()) > 1.2 * 2**3
+    poor = 1.2 * 2**3
+    assert (
+        best <= min(prices.values()) * 1.01
+        or min(prices.values()) > poor
+        or (tries == 1 and best < poor)
+    )
     assert len(trial.cut([cell], [tried]).lower) == 2
 
 

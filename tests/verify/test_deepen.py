@@ -1,0 +1,170 @@
+"""Branching on inner neurons: never above the exact minimum, and at it after enough splits."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cache
+
+import numpy as np
+import pytest
+import torch
+
+from tests.flow.pictures import picture
+from tests.oracle.patterns import lowest
+from tests.verify.test_complete import drawn, made, rows_of, tree_of
+from warpcert import Threat, pixel_bounds
+from warpcert.bound import Beta, BoxGround, Nodes
+from warpcert.core.box import Box
+from warpcert.core.errors import Unsound
+from warpcert.verify.branch import Effort
+from warpcert.verify.branch import deepen as room
+from warpcert.verify.branch.deepen import deepen
+from warpcert.verify.branch.plot import Plot
+
+HIDDEN = (7, 5)
+
+THOROUGH = Beta(iterations=400, rate=0.2, decay=0.985)
+PLAIN = Effort()
+EXACT = Effort(root=THOROUGH, node=THOROUGH, splits=100)
+"""Multipliers of leaves in which all is decided must have settled."""
+
+
+SEEDS = (4, 9, 12, 18, 28)
+"""Networks with open neurons in both hidden layers, of which some need decisions."""
+
+
+def plot_of(seed: int, effort: Effort = PLAIN) -> tuple[Plot, list[float], float]:
+    """A plot over the box of a drawn network, the exact ends of its last layer's open
+    neurons, z and -z, and its least margin."""
+    layers = drawn(seed, 6, HIDDEN)
+    network, image = made(layers, (1, 2, 3)), picture("random", 1, 2, 3, seed=seed)
+    label, threat = int(network(image).argmax()), Threat("inf", 0.6)
+    tree, box = tree_of(image[0], label, network, threat), pixel_bounds(image, threat)
+    root = tree.ledger.root
+    plot = Plot(network, Box(box), root.layers, tree.scene.rows, root.margins, effort)
+    ends, margin = exact(seed, label)
+    entries = plot.reduced.blocks[-1].entries.tolist()
+    return plot, [ends[sign, k] for sign in (1, -1) for k in entries], margin
+
+
+@cache
+def exact(seed: int, label: int) -> tuple[dict[tuple[int, int], float], float]:
+    """The least values of the last hidden layer's neurons, of minus them, and of the margins."""
+    layers, image = drawn(seed, 6, HIDDEN), picture("random", 1, 2, 3, seed=seed)
+    box = pixel_bounds(image, Threat("inf", 0.6))
+    low, high = (x[0].flatten().numpy() for x in (box.lower, box.upper))
+    ends = {
+        (sign, k): lowest(layers[:2], sign * np.eye(HIDDEN[1])[k], low, high).value
+        for sign in (1, -1)
+        for k in range(HIDDEN[1])
+    }
+    return ends, min(lowest(layers, row, low, high).value for row in rows_of(label))
+
+
+def known_ends(plot: Plot) -> torch.Tensor:
+    place = plot.reduced.places[-1]
+    return torch.cat([plot.reduced.lower[place], -plot.reduced.upper[place]])
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("batch", [1, 64])
+def test_enough_splits_find_the_exact_ends(seed: int, batch: int) -> None:
+    """Of ends below zero: once an end is above it, the sign is known and nothing more is asked."""
+    with torch.no_grad():
+        plot, ends, _ = plot_of(seed)
+        number = len(plot.reduced.blocks) - 1
+        lower, upper = deepen(plot.reduced, BoxGround(plot.reduced), number, EXACT, batch)
+    least, known = torch.tensor(ends, dtype=torch.float64), known_ends(plot)
+    found = torch.cat([lower, -upper])
+    assert bool((found <= least + 1e-9).all()) and bool((found >= known).all())
+    below = least < 0
+    torch.testing.assert_close(found[below], least[below], rtol=0, atol=1e-3)
+    assert bool((found[~below] > -1e-3).all())
+
+
+@pytest.mark.parametrize("splits", [1, 2, 5])
+def test_a_few_splits_are_sound_and_never_looser(splits: int) -> None:
+    gained = 0.0
+    with torch.no_grad():
+        for seed in SEEDS:
+            plot, ends, _ = plot_of(seed)
+            number, effort = len(plot.reduced.blocks) - 1, Effort(splits=splits)
+            before = known_ends(plot)
+            lower, upper = deepen(plot.reduced, BoxGround(plot.reduced), number, effort, 3)
+            found = torch.cat([lower, -upper])
+            assert bool((found <= torch.tensor(ends, dtype=torch.float64) + 1e-9).all())
+            assert bool((found >= before).all())
+            gained += float((found - before).sum())
+    assert gained > 0
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_plots_that_deepen_prove_what_is_true(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """At once and in every round no more than the exact margin, and all of it where that is > 0."""
+    deepened = 0
+
+    def counted(*given: object) -> tuple[torch.Tensor, torch.Tensor]:
+        nonlocal deepened
+        deepened += 1
+        return deepen(*given)  # type: ignore[arg-type]
+
+    monkeypatch.setattr("warpcert.verify.branch.plot.deepen", counted)
+    with torch.no_grad():
+        plot, _, margin = plot_of(seed, Effort(splits=3, batch=4))
+        inner = plot.layers
+        plot.nodes = 10**6  # as if it had taken long
+        for _ in range(300):
+            assert float(plot.margins.min()) <= margin + 1e-9
+            if plot.done:
+                break
+            plot.round()
+        if deepened:
+            assert deepened == 1
+            for value, old in inner.items():
+                assert bool((plot.layers[value].lower >= old.lower).all())
+                assert bool((plot.layers[value].upper <= old.upper).all())
+        assert bool((plot.margins > 0).all()) == (margin > 0)
+
+
+def test_no_plot_deepens_before_its_time_or_for_a_proof() -> None:
+    with torch.no_grad():
+        plot, _, _ = plot_of(SEEDS[0])
+        assert not plot.deepened
+        kept = Plot(
+            plot.network,
+            plot.inputs,
+            plot.layers,
+            torch.zeros((1, 2, 3), dtype=torch.float64),
+            torch.full((2,), -1.0, dtype=torch.float64),
+            EXACT,
+            keep=True,
+        )
+        assert kept.deepened
+        assert plot_of(SEEDS[0], Effort(splits=0))[0].deepened
+
+
+def test_leaves_that_are_all_lost_are_a_defect(monkeypatch: pytest.MonkeyPatch) -> None:
+    """If every leaf were said to have no member, that would look like a proof."""
+
+    def nothing(_: object, __: object, nodes: Nodes) -> tuple[Nodes, torch.Tensor]:
+        return nodes, torch.ones(len(nodes), dtype=torch.bool)
+
+    with torch.no_grad():
+        plot, _, _ = plot_of(SEEDS[0])
+        monkeypatch.setattr(room, "propagate", nothing)
+        with pytest.raises(Unsound, match="no member"):
+            deepen(plot.reduced, BoxGround(plot.reduced), 1, EXACT, 64)
+
+
+def test_bounds_of_one_block_are_replaced() -> None:
+    with torch.no_grad():
+        plot, _, _ = plot_of(SEEDS[0])
+    reduced = plot.reduced
+    place = reduced.places[-1]
+    low, high = reduced.lower[place] / 2, reduced.upper[place] / 2
+    other = reduced.with_bounds(len(reduced.blocks) - 1, low, high)
+    assert torch.equal(other.lower[place], low) and torch.equal(other.upper[place], high)
+    assert torch.equal(other.lower[: place.start], reduced.lower[: place.start])
+    assert torch.equal(other.single.lower, other.lower.float())
+    assert torch.equal(reduced.lower[place], 2 * low)
+    assert replace(reduced).blocks is reduced.blocks
