@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import torch
@@ -36,12 +37,13 @@ def brightness(threshold: float, classes: int = 2) -> Network:
     return network(weight.reshape(classes, 16), bias)
 
 
-def network(weight: Tensor, bias: Tensor | None) -> Network:
+def network(weight: Tensor, bias: Tensor | None, shape: tuple[int, int, int] = SHAPE) -> Network:
+    size = (math.prod(shape),)
     return Network(
-        SHAPE,
+        shape,
         (
-            Step(Reshape(SHAPE, (16,)), (0,), (16,)),
-            Step(Linear(weight, bias, (16,)), (1,), (weight.shape[0],)),
+            Step(Reshape(shape, size), (0,), size),
+            Step(Linear(weight, bias, size), (1,), (weight.shape[0],)),
         ),
     )
 

@@ -15,6 +15,7 @@ from torch import Tensor, nn
 import warpcert as wc
 from tests.flow.pictures import draw, picture
 from tests.oracle.row import lowest_row
+from tests.verify.networks import network as linear
 from tests.verify.test_complete import DELTAS, GAMMAS, NORMS, agree, drawn, made, rows_of, tree_of
 from warpcert import DeformedImage, Network, Status, Threat, Verdict
 from warpcert.bound import IntervalPropagation, margin_rows
@@ -124,6 +125,20 @@ def test_the_best_cut_is_the_best(gamma: float, tries: int) -> None:
         or (tries == 1 and best < poor)
     )
     assert len(trial.cut([cell], [tried]).lower) == 2
+
+
+@pytest.mark.parametrize("tries", [1, 100])
+def test_of_the_whole_threat_all_cuts_are_tried_where_the_first_bring_nothing(tries: int) -> None:
+    """All that counts is one free pixel, which is not among those far apart that come first."""
+    image, threat = picture("random", 1, 6, 6, seed=2), Threat("inf", 0.5)
+    weight = torch.zeros((2, 36), dtype=torch.float64)
+    weight[1, 4 * 6 + 4] = 1.0
+    bias = torch.tensor([float(image[0, 0, 4, 4]), 0.0], dtype=torch.float64)
+    glance = Glance(linear(weight, bias, (1, 6, 6)), image, margin_rows(torch.tensor([0]), 2))
+    lower, upper, _ = whole(threat, (6, 6))
+    cell = Cell(lower[0], upper[0], {}, torch.tensor([-1.0]))
+    (tried,) = Trial(threat, glance, tries)([cell], refined=False)
+    assert tried.pixel == (4, 4)
 
 
 def test_one_cut_can_be_enough(monkeypatch: pytest.MonkeyPatch) -> None:
