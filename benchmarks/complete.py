@@ -31,6 +31,7 @@ from torch import Tensor
 import warpcert as wc
 from warpcert.attacks import STRONGEST, Attack, Cascade, Linearised, Search, ThroughBox
 from warpcert.attacks.descent import Descent
+from warpcert.bound import Choice
 from warpcert.experiments import load
 from warpcert.experiments.plan import Published
 from warpcert.run import read_results
@@ -53,6 +54,8 @@ VARIANTS: dict[str, Effort] = {
     "no intersection": Effort(intersect=False),
     "no warm start": Effort(warm=False),
     "no free pixels": Effort(free=False),
+    "no inner branching": Effort(splits=0),
+    "no experience": Effort(choice=Choice(remembered=0)),
 }
 
 PEER = {0.3: (42, 42, 33, 2.5), 0.4: (38, 41, 19, 8.9), 0.5: (37, 41, 7, 11.2)}
