@@ -141,6 +141,7 @@ def test_no_plot_deepens_before_its_time_or_for_a_proof() -> None:
         )
         assert kept.deepened
         assert plot_of(SEEDS[0], Effort(splits=0))[0].deepened
+        assert plot_of(SEEDS[0], Effort(intersect=False))[0].deepened
 
 
 def test_leaves_that_are_all_lost_are_a_defect(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -96,7 +96,8 @@ class Plot:
         self.stuck = torch.full_like(margins, torch.inf)
         self.expected, self.gain = 0.0, 0.0
         self.promising: tuple[Tensor, Tensor] | None = None
-        self.deepened = keep or not effort.splits or len(self.reduced.blocks) < 2
+        able = effort.splits > 0 and effort.intersect and len(self.reduced.blocks) > 1
+        self.deepened = keep or not able  # children of neurons that it closes must be dropped
         self._plant(margins)
 
     @property
