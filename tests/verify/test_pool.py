@@ -87,7 +87,7 @@ def test_better_bounds_reach_all_nodes() -> None:
 
 
 @pytest.mark.parametrize("after", [0, 1, 2, 5])
-@pytest.mark.parametrize("name", ["careful", "propagate", "deepen"])
+@pytest.mark.parametrize("name", ["improve", "propagate", "deepen"])
 def test_rounds_go_on_with_fewer_nodes(
     name: str, after: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:

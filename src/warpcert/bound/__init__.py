@@ -11,6 +11,7 @@ from warpcert.bound.deeppoly import DeepPoly
 from warpcert.bound.experience import Experience
 from warpcert.bound.goal import Goal
 from warpcert.bound.ground import BoxGround, Ground, SetGround, ground
+from warpcert.bound.improve import improve
 from warpcert.bound.inner import propagate, straight_ends, tighten
 from warpcert.bound.interval import IntervalPropagation
 from warpcert.bound.margins import margin_rows
@@ -35,6 +36,7 @@ __all__ = [
     "SetGround",
     "careful",
     "ground",
+    "improve",
     "margin_rows",
     "propagate",
     "reduce",

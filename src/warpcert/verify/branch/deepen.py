@@ -9,11 +9,10 @@ from torch import Tensor
 
 from warpcert.bound import (
     Experience,
-    Goal,
     Ground,
     Nodes,
     Reduced,
-    careful,
+    improve,
     propagate,
     straight_ends,
 )
@@ -93,11 +92,8 @@ class _Leaves:
         if not len(nodes):
             return
         effort, fresh = self.effort, self.nodes is None
-        goal = Goal.margins(self.reduced, nodes.rows)
-        nodes = (effort.root if fresh else effort.node)(self.reduced, self.ground, nodes, goal)
-        steps = effort.last_steps if nodes.duals is not None else 0
-        bound, duals = careful(self.reduced, self.ground, nodes, goal, steps)
-        nodes = replace(nodes, duals=duals, bound=torch.maximum(nodes.bound, bound))
+        beta = effort.root if fresh else effort.node
+        nodes = improve(self.reduced, self.ground, nodes, beta, effort.last_steps)
         done = nodes.bound > 0
         self.closed.scatter_reduce_(0, nodes.rows[done], nodes.bound[done], "amin")
         nodes = nodes[~done]

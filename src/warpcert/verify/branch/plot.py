@@ -18,6 +18,7 @@ from warpcert.bound import (
     Reduced,
     careful,
     ground,
+    improve,
     propagate,
     reduce,
     straight_ends,
@@ -247,11 +248,7 @@ class Plot:
 
     def _bound(self, nodes: Nodes, beta: Beta) -> Nodes:
         """Search and prove; what comes back carries the better bounds."""
-        goal = Goal.margins(self.reduced, nodes.rows)
-        nodes = beta(self.reduced, self.ground, nodes, goal)
-        steps = self.effort.last_steps if nodes.duals is not None else 0
-        bound, duals = careful(self.reduced, self.ground, nodes, goal, steps)
-        nodes = replace(nodes, duals=duals, bound=torch.maximum(nodes.bound, bound))
+        nodes = improve(self.reduced, self.ground, nodes, beta, self.effort.last_steps)
         return self._couple_near(nodes) if self.gain > 0 else nodes
 
     def _close(self, kids: Nodes) -> None:
