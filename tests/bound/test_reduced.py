@@ -32,6 +32,7 @@ from warpcert.bound import (
 from warpcert.bound.layers import bound_layers
 from warpcert.bound.reduced import Block
 from warpcert.bound.substitution import Substitution
+from warpcert.bound.weights import Weights
 from warpcert.net import Hinge
 from warpcert.net.relu import Relu
 
@@ -92,16 +93,18 @@ def nodes_at(reduced: Reduced, truth: Tensor, count: int, seed: int) -> tuple[No
 def test_blocks_are_the_networks_values(name: str) -> None:
     asked, reduced = reduced_of(name)
     truth, margins = at_members(asked, reduced)
-    known = asked.members[:, 0].flatten(1)[:, reduced.pixels]
+    points = asked.members[:, 0].flatten(1)[:, reduced.pixels]
+    units = points[:, :0]
     for block, true in zip((*reduced.blocks, reduced.margins), (*truth, margins), strict=True):
-        value = known @ block.matrix.T + block.constant
+        value = points @ block.straight.matrix.T + units @ block.units.T + block.constant
+        torch.testing.assert_close(block.values(points, units), value, rtol=1e-12, atol=1e-12)
         noise = 1e-11 * (1 + float(true.abs().max()))
         assert bool(((value - true).abs() <= block.error + noise).all())
         assert bool((block.error <= 1e-6).all())
         assert bool((value.abs() <= block.size + noise).all())
         if block.node is not None:
-            known = torch.cat([known, block.node(true)], dim=1)
-    whole = torch.cat(truth, dim=1) if truth else known[:, :0]
+            units = torch.cat([units, block.node(true)], dim=1)
+    whole = torch.cat(truth, dim=1) if truth else points[:, :0]
     assert bool((reduced.lower - 1e-9 <= whole).all() and (whole <= reduced.upper + 1e-9).all())
 
 
@@ -256,10 +259,12 @@ def test_sums_that_cancel_pay_for_their_rounding() -> None:
             truth += Fraction(weight) * sum(terms, Fraction(more))
         top = 1.001 * (matrix.abs() @ high + constant)
         none = torch.zeros(count, dtype=DOUBLE)
-        block = Block(1, Relu(), torch.arange(count), matrix, constant, none, top)
-        row = torch.cat([torch.zeros(pixels, dtype=DOUBLE), weights])[None]
+        nothing = matrix[:, :0]
+        given = torch.arange(count), Weights(matrix), nothing, constant, none, top
+        block, still = Block(1, Relu(), *given), Weights(torch.zeros((1, pixels), dtype=DOUBLE))
         size = (weights.abs() @ top)[None]
-        margin = Block(0, None, torch.arange(1), row, none[:1], none[:1], size)
+        given = torch.arange(1), still, weights[None], none[:1], none[:1], size
+        margin = Block(0, None, *given)
         shape, places = (1, 1, max(pixels, 1)), torch.arange(pixels)
         reduced = Reduced(shape, (block,), margin, places, low, high, none, top)
         nodes = Nodes.roots(reduced, torch.arange(1), torch.full((1,), -math.inf, dtype=DOUBLE))

@@ -25,8 +25,8 @@ def careful(
     block's own error by |p| times that. What is not a number proves nothing. ``steps`` are spent on
     the set's duals, which come back.
     """
-    row, constant, lost, paid, top = goal
-    pixels, count = len(reduced.pixels), len(reduced.pixels) + len(reduced)
+    straight, row, constant, lost, paid, top = goal
+    count = len(reduced.pixels) + len(reduced)
     for number in range(top - 1, -1, -1):
         block, place = reduced.blocks[number], reduced.places[number]
         assert block.node is not None
@@ -37,7 +37,7 @@ def careful(
             own, _ = block.node.slopes(lower, upper)
             slope = torch.where(block.node.bent(lower, upper), given, own)
         band = block.node.band(lower, upper, slope)
-        a = row[:, pixels + place.start : pixels + place.stop]
+        a = row[:, place]
         up, down = a.clamp(min=0), a.clamp(max=0)
         p = up * band.below.slope + down * band.above.slope
         size = reduced.magnitude[place]
@@ -48,10 +48,11 @@ def careful(
         p = p - pull
         lost = lost + p.abs() @ (block.size + size)
         paid = paid + p.abs() @ block.error
-        row = torch.addmm(row[:, : pixels + place.start], p, block.matrix)
+        straight = block.straight.back(straight, p)
+        row = torch.addmm(row[:, : place.start], p, block.units)
         constant = torch.addmv(constant, p, block.constant)
-    fine = torch.isfinite(row).all(1)
-    least = ground.prove(torch.where(fine[:, None], row, 0.0), nodes.duals, steps)
+    fine = torch.isfinite(straight).all(1)
+    least = ground.prove(torch.where(fine[:, None], straight, 0.0), nodes.duals, steps)
     unit = rounding.backward(count, 2 * top + 2)
     floor = rounding.underflow(count) * (count + float(reduced.magnitude.sum()))
     slack = unit * lost + (1 + unit) * paid + floor + rounding.FAINT

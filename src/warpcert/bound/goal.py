@@ -13,10 +13,12 @@ from warpcert.core.shapes import Int
 class Goal(NamedTuple):
     """One row for each of N nodes, in terms of the pixels and the units of blocks before ``top``.
 
-    ``row`` is (N, P + earlier units), ``constant`` (N,); ``size`` and ``error`` are as in `Block`.
+    ``straight`` is (N, P), ``units`` (N, earlier units), ``constant`` (N,); ``size`` and ``error``
+    are as in `Block`.
     """
 
-    row: Tensor
+    straight: Tensor
+    units: Tensor
     constant: Tensor
     size: Tensor
     error: Tensor
@@ -27,16 +29,19 @@ class Goal(NamedTuple):
         """Margins by their numbers: those of nodes are in ``nodes.rows``."""
         block = reduced.margins
         sizes = block.size[rows], block.error[rows]
-        return Goal(block.matrix[rows], block.constant[rows], *sizes, len(reduced.blocks))
+        row = block.straight.take(rows), block.units[rows], block.constant[rows]
+        return Goal(*row, *sizes, len(reduced.blocks))
 
     @staticmethod
     def neurons(reduced: Reduced, number: int, entries: Tensor, signs: Tensor) -> Goal:
         """The inputs of some neurons of a block, or minus them, by ``signs`` (N,)."""
         block = reduced.blocks[number]
-        row, constant = signs[:, None] * block.matrix[entries], signs * block.constant[entries]
-        return Goal(row, constant, block.size[entries], block.error[entries], number)
+        side = signs[:, None]
+        row = side * block.straight.take(entries), side * block.units[entries]
+        sizes = block.size[entries], block.error[entries]
+        return Goal(*row, signs * block.constant[entries], *sizes, number)
 
     def single(self) -> Goal:
         """The same in float32, for searches."""
-        sizes = self.size.float(), self.error.float()
-        return Goal(self.row.float(), self.constant.float(), *sizes, self.top)
+        row = self.straight.float(), self.units.float(), self.constant.float()
+        return Goal(*row, self.size.float(), self.error.float(), self.top)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 import torch
@@ -14,7 +16,7 @@ from warpcert.core import rounding
 from warpcert.core.box import Box
 from warpcert.core.inputset import InputSet
 from warpcert.core.memory import chunk_size
-from warpcert.core.shapes import Float
+from warpcert.core.shapes import Float, Int
 
 SET_ARRAYS = 64
 """Arrays of an image's size that a set needs to answer one row, about."""
@@ -95,7 +97,11 @@ class BoxGround(Ground):
 
 @dataclass(frozen=True, eq=False)
 class SetGround(Ground):
-    """An input set of one image, asked with whole rows; the pixels at rest have weight zero."""
+    """An input set of one image, asked with rows on the rectangle where its members differ.
+
+    The pixels at rest there have weight zero. Where a pixel that moves, if only by rounding, is
+    outside of it, whole images are asked.
+    """
 
     reduced: Reduced
     inputs: InputSet
@@ -113,7 +119,7 @@ class SetGround(Ground):
             return Proved(rows.new_zeros(0))
         bounds, after = [], []
         for part, warm in self._parts(rows, duals):
-            least = self.inputs.minimise(self._whole(part), warm, steps)
+            least = self._view.inputs.minimise(self._view.put(part), warm, steps)
             bounds.append(least.bound[0])
             after += [] if least.duals is None else [least.duals[0]]
         whole = torch.cat(after) if after else None
@@ -122,30 +128,69 @@ class SetGround(Ground):
     def members(self, points: Tensor, rows: Tensor) -> Tensor:
         del points  # they are near the set, but not of it
         several = self.inputs.select(torch.zeros(len(rows), dtype=torch.int64, device=rows.device))
-        return several.minimiser(self._whole(rows)[0], self.steps)
+        whole = _View.whole(self.reduced, self.inputs)
+        return several.minimiser(whole.put(rows)[0], self.steps)
+
+    @cached_property
+    def _view(self) -> _View:
+        return _View.narrow(self.reduced, self.inputs)
 
     def _ask(
         self, rows: Tensor, duals: Tensor | None, steps: int
     ) -> tuple[Tensor, Tensor, Tensor | None]:
-        found = self.inputs.approach(self._whole(rows), duals, steps)
-        point = found.point[0].flatten(1)[:, self.reduced.pixels]
+        found = self._view.inputs.approach(self._view.put(rows), duals, steps)
+        point = found.point[0].flatten(1)[:, self._view.places]
         return found.value[0], point, None if found.duals is None else found.duals[0]
 
-    def _whole(self, rows: Tensor) -> Float[Tensor, "1 M C H W"]:
-        """Rows as images, hardly zero in two corners: duals then always are of one shape.
-
-        What that adds to <row, image> is far below `rounding.FAINT`, which is paid for anyway.
-        """
-        nothing = rows.new_zeros(self.reduced.shape)
-        whole = self.reduced.image(rows, nothing)
-        trace = rounding.TRACE if rows.dtype == torch.float64 else rounding.SINGLE_TRACE
-        for corner in (whole[:, 0, 0, 0], whole[:, 0, -1, -1]):
-            corner.copy_(torch.where(corner == 0, trace, corner))
-        return whole[None]
-
     def _parts(self, rows: Tensor, duals: Tensor | None) -> list[tuple[Tensor, Tensor | None]]:
-        size = chunk_size(8 * SET_ARRAYS * self.inputs.box.lower[0].numel(), rows.device)
+        size = chunk_size(8 * SET_ARRAYS * math.prod(self._view.shape), rows.device)
         if duals is None:
             return [(part, None) for part in rows.split(size)]
         both = zip(rows.split(size), duals.split(size), strict=True)
         return [(part, warm[None]) for part, warm in both]
+
+
+class _View(NamedTuple):
+    """An input set, the shape (C, h, w) of its images, and where the pixels that move are there."""
+
+    inputs: InputSet
+    shape: tuple[int, ...]
+    places: Int[Tensor, " P"]
+
+    @staticmethod
+    def whole(reduced: Reduced, inputs: InputSet) -> _View:
+        """Whole images."""
+        return _View(inputs, reduced.shape, reduced.pixels)
+
+    @staticmethod
+    def narrow(reduced: Reduced, inputs: InputSet) -> _View:
+        """What of them differs, if that holds all pixels that move."""
+        some, part = inputs.narrow()
+        if part is None:
+            return _View.whole(reduced, inputs)
+        channels = reduced.shape[0]
+        numbers = torch.full(reduced.shape, -1, device=reduced.pixels.device)
+        shape = (channels, part.height, part.width)
+        rows, columns = (
+            slice(part.top, part.top + part.height),
+            slice(part.left, part.left + part.width),
+        )
+        numbers[:, rows, columns] = torch.arange(math.prod(shape), device=numbers.device).view(
+            shape
+        )
+        places = numbers.flatten()[reduced.pixels]
+        if bool((places < 0).any()):
+            return _View.whole(reduced, inputs)
+        return _View(some, shape, places)
+
+    def put(self, rows: Float[Tensor, "M P"]) -> Float[Tensor, "1 M C h w"]:
+        """Rows as images, hardly zero in two corners: duals then always are of one shape.
+
+        What that adds to <row, image> is far below `rounding.FAINT`, which is paid for anyway.
+        """
+        flat = rows.new_zeros(len(rows), math.prod(self.shape)).index_copy_(1, self.places, rows)
+        whole = flat.unflatten(1, self.shape)
+        trace = rounding.TRACE if rows.dtype == torch.float64 else rounding.SINGLE_TRACE
+        for corner in (whole[:, 0, 0, 0], whole[:, 0, -1, -1]):
+            corner.copy_(torch.where(corner == 0, trace, corner))
+        return whole[None]

@@ -24,7 +24,7 @@ ROW_ARRAYS = 8
 def straight_ends(reduced: Reduced, ground: Ground) -> tuple[Tensor, Tensor]:
     """Bounds (U,) of each open neuron's part that is linear in the pixels, over the whole set."""
     pixels = len(reduced.pixels)
-    rows = [block.matrix[:, :pixels] for block in reduced.blocks]
+    rows = [block.straight.matrix for block in reduced.blocks]
     whole = torch.cat([*rows, reduced.low.new_zeros((0, pixels))])
     return ground.prove(whole, None).bound, -ground.prove(-whole, None).bound
 
@@ -49,7 +49,7 @@ def propagate(
     for block, place in zip(reduced.blocks, reduced.places, strict=True):
         assert block.node is not None
         if place.start:
-            weights = block.matrix[:, pixels:].T
+            weights = block.units.T
             up, down = weights.clamp(min=0), weights.clamp(max=0)
             before_low, before_high = low[:, : place.start], high[:, : place.start]
             slack = unit * block.size + block.error + rounding.FAINT

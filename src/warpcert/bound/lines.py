@@ -49,11 +49,10 @@ def lines(reduced: Reduced, lower: Tensor, upper: Tensor, slopes: Tensor) -> Lin
 
 def descend(reduced: Reduced, lines: Lines, goal: Goal, pulled: Tensor | None) -> Trace:
     """Substitute rows back to the pixels; ``pulled`` (M, U) is sign times pull at every hinge."""
-    pixels = len(reduced.pixels)
-    row, constant, weights = goal.row, goal.constant, []
+    straight, row, constant, weights = goal.straight, goal.units, goal.constant, []
     for number in range(goal.top - 1, -1, -1):
         block, place = reduced.blocks[number], reduced.places[number]
-        a = row[:, pixels + place.start : pixels + place.stop]
+        a = row[:, place]
         up, down = a.clamp(min=0), a.clamp(max=0)
         p = up * lines.below[:, place] + down * lines.above[:, place]
         bent = down if block.convex else up
@@ -61,24 +60,25 @@ def descend(reduced: Reduced, lines: Lines, goal: Goal, pulled: Tensor | None) -
         if pulled is not None:
             p = p - pulled[:, place]
         weights.append(a)
-        row = torch.addmm(row[:, : pixels + place.start], p, block.matrix)
+        straight = block.straight.back(straight, p)
+        row = torch.addmm(row[:, : place.start], p, block.units)
         constant = torch.addmv(constant, p, block.constant)
     whole = torch.cat(weights[::-1], dim=1) if weights else row[:, :0]
-    return Trace(whole, row, constant)
+    return Trace(whole, straight, constant)
 
 
 def ascend(reduced: Reduced, lines: Lines, weights: Tensor, points: Tensor) -> Tensor:
     """Values z (M, U) of the relaxation at points: every hinge is on the line its row took."""
-    known, values = points, []
+    units, values = points[:, :0], []
     for block, place in zip(reduced.blocks, reduced.places, strict=True):
         if place.stop > weights.shape[1]:
             break
-        z = torch.addmm(block.constant, known, block.matrix.T)
+        z = block.values(points, units)
         below, above = lines.below[:, place] * z, lines.above[:, place] * z
         if block.convex:
             above = above + lines.rise[:, place]
         else:
             below = below + lines.rise[:, place]
         values.append(z)
-        known = torch.cat([known, torch.where(weights[:, place] > 0, below, above)], dim=1)
+        units = torch.cat([units, torch.where(weights[:, place] > 0, below, above)], dim=1)
     return torch.cat(values, dim=1) if values else weights

@@ -12,6 +12,7 @@ from torch import Tensor
 from warpcert.bound.backward import Walk
 from warpcert.bound.known import Known
 from warpcert.bound.substitution import WORKING_ARRAYS, largest
+from warpcert.bound.weights import Weights
 from warpcert.core import rounding
 from warpcert.core.clock import tick
 from warpcert.core.errors import Unsupported
@@ -22,24 +23,31 @@ from warpcert.net import Activation, Hinge
 
 @dataclass(frozen=True, eq=False)
 class Block:
-    """Values z = matrix (x, u) + constant, each within ``error``, at all members x of the set.
+    """Values z = straight x + units u + constant, each within ``error``, at all members of the set.
 
-    x are the pixels that move, u the hinges' values of earlier blocks, in order: ``matrix`` is
-    (n, pixels + earlier). ``size`` (n,) is |matrix| |(x, u)| + |constant|, which rounding grows
-    with. ``entries`` (n,) are the flat places that z has in its layer, the input of the
-    activation ``number``; for margins there is no activation, and the places are rows.
+    x are the pixels that move, u the hinges' values of earlier blocks, in order. ``size`` (n,) is
+    |straight| |x| + |units| |u| + |constant|: rounding grows with it. ``entries`` (n,) are the
+    flat places that z has in its layer, the input of the activation ``number``; for margins there
+    is no activation, and the places are rows.
     """
 
     number: int
     node: Hinge | None
     entries: Int[Tensor, " n"]
-    matrix: Float[Tensor, "n _"]
+    straight: Weights
+    units: Float[Tensor, "n _"]
     constant: Float[Tensor, " n"]
     error: Float[Tensor, " n"]
     size: Float[Tensor, " n"]
 
     def __len__(self) -> int:
         return len(self.entries)
+
+    def values(
+        self, points: Float[Tensor, "N P"], units: Float[Tensor, "N _"]
+    ) -> Float[Tensor, "N n"]:
+        """z at points, with the hinges' values of earlier blocks there, up to ``error``."""
+        return torch.addmm(self.straight.forth(points) + self.constant, units, self.units.T)
 
     @property
     def convex(self) -> bool:
@@ -111,8 +119,8 @@ class Reduced:
         """The same in float32, for searches: nothing is proved with it."""
 
         def change(block: Block) -> Block:
-            moved = (block.matrix, block.constant, block.error, block.size)
-            return Block(block.number, block.node, block.entries, *(x.float() for x in moved))
+            moved = (x.float() for x in (block.units, block.constant, block.error, block.size))
+            return Block(block.number, block.node, block.entries, block.straight.float(), *moved)
 
         ends = (x.float() for x in (self.low, self.high, self.lower, self.upper))
         blocks = tuple(change(block) for block in self.blocks)
@@ -120,12 +128,11 @@ class Reduced:
 
     def scores(self, points: Float[Tensor, "n P"]) -> Float[Tensor, "n S"]:
         """The margins at points, as far as the network is known there: for searches."""
-        known = points
+        units = points[:, :0]
         for block in self.blocks:
             assert block.node is not None
-            z = torch.addmm(block.constant, known, block.matrix.T)
-            known = torch.cat([known, block.node(z)], dim=1)
-        return torch.addmm(self.margins.constant, known, self.margins.matrix.T)
+            units = torch.cat([units, block.node(block.values(points, units))], dim=1)
+        return self.margins.values(points, units)
 
     def ends_of(self, number: int) -> Reduced:
         """The same up to a block of n neurons, whose inputs z and -z (2 n,) stand for margins."""
@@ -135,9 +142,11 @@ class Reduced:
             return torch.cat([x, x])
 
         entries = torch.arange(2 * len(block), device=block.entries.device)
-        matrix = torch.cat([block.matrix, -block.matrix])
+        weights = Weights(torch.cat([block.straight.matrix, -block.straight.matrix]))
+        units = torch.cat([block.units, -block.units])
         constant = torch.cat([block.constant, -block.constant])
-        ends = Block(0, None, entries, matrix, constant, both(block.error), both(block.size))
+        sizes = both(block.error), both(block.size)
+        ends = Block(0, None, entries, weights, units, constant, *sizes)
         return replace(
             self,
             blocks=self.blocks[:number],
@@ -213,16 +222,16 @@ class _Frame:
         self.sizes = [known.values[0].magnitude.flatten()[moving]]
         self.sizes += [known.values[k].magnitude.flatten()[at] for k, at in units.items()]
 
-    def write(self, rows: Tensor, value: int, before: int) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-        """Matrix, constant, error and size of rows of a value, by units before an activation."""
+    def write(
+        self, rows: Tensor, value: int, before: int
+    ) -> tuple[Weights, Tensor, Tensor, Tensor, Tensor]:
+        """What a `Block` holds of rows of a value, by units before an activation."""
         size = chunk_size(8 * WORKING_ARRAYS * largest(self.known, value), rows.device)
         parts = [self._write(part, value, before) for part in rows.split(size, dim=1)]
-        matrix, constant, error, size_ = (torch.cat(x) for x in zip(*parts, strict=True))
-        return matrix, constant, error, size_
+        straight, units, constant, error, size_ = (torch.cat(x) for x in zip(*parts, strict=True))
+        return Weights(straight), units, constant, error, size_
 
-    def _write(
-        self, rows: Tensor, value: int, before: int
-    ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    def _write(self, rows: Tensor, value: int, before: int) -> tuple[Tensor, ...]:
         tick()
         walk = Walk(self.known, rows, value, intersect=False, careful=True)
         columns: dict[int, Tensor] = {}
@@ -252,10 +261,10 @@ class _Frame:
         none = rows.new_zeros((rows.shape[1], 0))
         width = {k: len(self.units[k]) for k in earlier}
         made = [columns.get(k, none.new_zeros((rows.shape[1], width[k]))) for k in earlier]
-        matrix = torch.cat([flat[:, self.moving], *made], dim=1)
+        straight, units = flat[:, self.moving], torch.cat([none, *made], dim=1)
         sizes = torch.cat(self.sizes[: 1 + len(earlier)])
-        size = matrix.abs() @ sizes + constant.abs()
-        return matrix, constant, error.nan_to_num(nan=torch.inf), size
+        size = torch.cat([straight, units], dim=1).abs() @ sizes + constant.abs()
+        return straight, units, constant, error.nan_to_num(nan=torch.inf), size
 
     def _bend(self, number: int, rows: Tensor) -> Tensor:
         """By how much the two lines around decided hinges differ: nothing, or rounding."""

@@ -34,6 +34,15 @@ class Approach(NamedTuple):
     duals: Tensor | None = None
 
 
+class Rectangle(NamedTuple):
+    """A part of an image: its first row and column, and how many of each there are."""
+
+    top: int
+    left: int
+    height: int
+    width: int
+
+
 class InputSet(ABC):
     """A batch of sets of images (B, C, H, W), one for each image.
 
@@ -81,6 +90,14 @@ class InputSet(ABC):
     @abstractmethod
     def select(self, images: Tensor) -> InputSet:
         """The sets of some images, by their numbers (n,), repeated as they are."""
+
+    def narrow(self) -> tuple[InputSet, Rectangle | None]:
+        """The sets on a rectangle outside which all members of an image are alike, and that one.
+
+        For rows that are zero outside of it: what `minimise` proves of rows on the rectangle holds
+        for them. None where the rectangle is the whole image, as here.
+        """
+        return self, None
 
     @abstractmethod
     def realise(self, v: Tensor) -> Float[Tensor, "B C H W"]:

@@ -13,13 +13,14 @@ from torch import Generator, Tensor
 
 from warpcert.core import rounding
 from warpcert.core.checks import check_fields, check_images, check_rows
-from warpcert.core.inputset import Approach, InputSet, Minimum
+from warpcert.core.inputset import Approach, InputSet, Minimum, Rectangle
 from warpcert.core.interval import Interval
 from warpcert.core.memory import chunk_size
 from warpcert.core.polytope import Polytope
 from warpcert.core.shapes import Bool, Float
 from warpcert.flow.ascent import least
 from warpcert.flow.bounds import pixel_bounds, region_bounds
+from warpcert.flow.busy import busy
 from warpcert.flow.coupled import Found, coupled_minimum
 from warpcert.flow.frame import Frame
 from warpcert.flow.free import free_bound
@@ -159,6 +160,27 @@ class DeformedImage(InputSet):
             region = replace(region, lower=region.lower[at], upper=region.upper[at])
         return replace(self, images=self.images[images], region=region)
 
+    def narrow(self) -> tuple[InputSet, Rectangle | None]:
+        """The images on the rectangle in which pixels move, bent by the fields on it.
+
+        Sound, because outside of `busy` an image repeats the edge of that rectangle, which is what
+        clamping does there, so that a pixel inside is bent alike in both; and a field of the
+        threat keeps to its rules on a rectangle. Of the whole threat nothing is lost: see `Window`.
+        """
+        whole, (top, left, height, width) = self.images.shape[2:], self._busy
+        if (height, width) == whole or min(height, width) <= math.ceil(self.threat.delta):
+            return self, None
+        at = (slice(top, top + height), slice(left, left + width))
+        region = self.region
+        if self.region is not None or not self._region.uniform:
+            ends = (
+                x.reshape(-1, 1, *whole, 2)[:, :, *at].expand(len(self.images), -1, -1, -1, -1)
+                for x in (self._region.lower, self._region.upper)
+            )
+            region = Region(self._region.norm, self._region.delta, *ends)
+        images = self.images[:, :, *at].contiguous()
+        return replace(self, images=images, region=region), self._busy
+
     def realise(self, v: Tensor) -> Float[Tensor, "B C H W"]:
         """The images bent by fields (B, H, W, 2)."""
         return warp(self.images, v)
@@ -266,6 +288,10 @@ class DeformedImage(InputSet):
         height, width = self.images.shape[-2:]
         region = self.threat.region((height, width)) if self.region is None else self.region
         return region.to(self.images.device)
+
+    @cached_property
+    def _busy(self) -> Rectangle:
+        return busy(self.images, self.threat.delta)
 
     @cached_property
     def _frame(self) -> Frame:

@@ -98,6 +98,7 @@ class Plot:
         self.expected, self.gain = 0.0, 0.0
         self.promising: tuple[Tensor, Tensor] | None = None
         able = effort.splits > 0 and effort.intersect and len(self.reduced.blocks) > 1
+        able = able and inputs.boxed  # over a set it takes longer than what it saves
         self.deepened = keep or not able  # children of neurons that it closes must be dropped
         self._plant(margins)
 

@@ -42,11 +42,12 @@ class Pool:
         if rows is None:
             return {}
         live = self._bound < torch.inf
-        found: dict[int, float] = {}
-        numbers = rows.cpu()[live].tolist()
-        for row, bound in zip(numbers, self._bound[live].tolist(), strict=True):
-            found[row] = min(found.get(row, torch.inf), bound)
-        return found
+        numbers, bounds = rows.cpu()[live], self._bound[live]
+        if not len(numbers):
+            return {}
+        least = torch.full((int(numbers.max()) + 1,), torch.inf, dtype=bounds.dtype)
+        least.scatter_reduce_(0, numbers, bounds, "amin")
+        return {row: bound for row, bound in enumerate(least.tolist()) if bound < torch.inf}
 
     def put(self, nodes: Nodes) -> None:
         """Add nodes; none of them is proved, so their bounds are at most 0."""
@@ -66,8 +67,8 @@ class Pool:
     def take(self, count: int, *, best: bool = False) -> Nodes:
         """Remove the nodes with the least bounds or, to save room, those nearest to a proof."""
         live = (self._bound < torch.inf).nonzero().squeeze(1)
-        order = self._bound[live].argsort(descending=best)[:count]
-        slots = live[order]
+        first = self._bound[live].topk(min(count, len(live)), largest=best).indices
+        slots = live[first]
         parts = []
         for name in NAMES:
             column = self._columns[name]
