@@ -23,7 +23,7 @@ from tests.oracle.patterns import Layer, lowest
 from tests.oracle.row import lowest_row
 from tests.verify.networks import brightness, deep, step_image
 from warpcert import Network, Status, Threat, Unsound, Verdict
-from warpcert.bound import Beta, IntervalPropagation, Nodes, margin_rows
+from warpcert.bound import Beta, IntervalPropagation, Nodes, improve, margin_rows
 from warpcert.core.clock import TimeUp, limited
 from warpcert.core.progress import Progress, listening
 from warpcert.net import Step
@@ -212,15 +212,35 @@ def test_parts_that_are_left_out_cost_time_and_nothing_else(without: dict[str, A
             assert verdict.margin <= exact + 1e-9
 
 
+def plot_of_a_digit() -> tuple[Plot, Tensor, Threat]:
+    """A plot over a coupled set that decisions alone do not close, and its open margins."""
+    images, labels = wc.load_images("mnist:22")
+    network, threat = wc.load_network("mnist-convsmall-pgd"), Threat("inf", 0.5, 0.1)
+    root = tree_of(images[0], int(labels[0]), network, threat).ledger.root
+    rows, inputs = margin_rows(labels, network.classes), wc.DeformedImage(images, threat)
+    return Plot(network, inputs, root.layers, rows, root.margins, Effort()), root.margins, threat
+
+
+def test_roots_are_bounded_over_the_set_as_well_as_that_goes() -> None:
+    """Higher than other nodes would be, and no higher than margins of members of the threat."""
+    image, labels = wc.load_images("mnist:22")
+    with torch.no_grad():
+        work, margins, threat = plot_of_a_digit()
+        open_ = (margins <= 0).nonzero().squeeze(1)
+        nodes = Nodes.roots(work.reduced, open_, margins[open_])
+        nodes = improve(work.reduced, work.loose, nodes, work.effort.root, 0)
+        quick, roots = work._couple(nodes).bound, work._root(nodes).bound
+        bends = wc.warp(image.double(), threat.sample((28, 28), 500))
+        members = work.network(bends.flatten(0, -4)) @ margin_rows(labels, 10)[0].mT
+    assert bool((roots >= quick - 1e-9).all()) and float((roots - quick).amax()) > 0.1
+    assert bool((roots <= members.amin(0)[open_]).all())
+
+
 def test_nodes_near_a_proof_are_bounded_over_the_set(monkeypatch: pytest.MonkeyPatch) -> None:
     """Those alone whose gap is no more than what that brought before, each with its own bound."""
     monkeypatch.setattr("warpcert.verify.branch.plot.WORTH", -1.0)  # never for all
-    images, labels = wc.load_images("mnist:15")
-    network, threat = wc.load_network("mnist-convsmall-pgd"), Threat("inf", 0.5, 0.1)
     with torch.no_grad():
-        root = tree_of(images[0], int(labels[0]), network, threat).ledger.root
-        rows, inputs = margin_rows(labels, network.classes), wc.DeformedImage(images, threat)
-        work = Plot(network, inputs, root.layers, rows, root.margins, Effort())
+        work, _, _ = plot_of_a_digit()
         assert work.ground is work.loose and work.gain > 0
         work.gain = 0.0  # so that the next nodes are bounded over the box
         work.round()

@@ -221,15 +221,23 @@ class Plot:
             return
         nodes = self._bound(nodes, self.effort.root)
         if not self.inputs.boxed:
-            coupled = self._couple(nodes)
+            coupled = self._root(nodes)
             open_ = nodes.bound <= 0
             if bool((open_ & (coupled.bound > WORTH * nodes.bound)).any()):
-                self.ground = self.set
-                nodes = self._bound(nodes, replace(self.effort.root, iterations=10))
+                self.ground, nodes = self.set, coupled
             else:
                 self.gain = float((coupled.bound - nodes.bound).amax())
-                nodes = coupled
+                nodes = replace(nodes, bound=coupled.bound)
         self._keep(nodes)
+
+    def _root(self, nodes: Nodes) -> Nodes:
+        """Roots that were bounded over the box, bounded over the set as well as that goes.
+
+        There are few, and all other nodes begin with their duals.
+        """
+        effort = self.effort
+        patient = ground(self.reduced, self.inputs, effort.first_steps)
+        return improve(self.reduced, patient, nodes, effort.first, effort.first_last)
 
     def _couple(self, nodes: Nodes) -> Nodes:
         """Nodes that were bounded over the box, bounded over the set itself."""
