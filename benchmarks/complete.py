@@ -31,7 +31,7 @@ from torch import Tensor
 import warpcert as wc
 from warpcert.attacks import STRONGEST, Attack, Cascade, Linearised, Search, ThroughBox
 from warpcert.attacks.descent import Descent
-from warpcert.bound import Choice
+from warpcert.bound import Beta, Choice
 from warpcert.experiments import load
 from warpcert.experiments.plan import Published
 from warpcert.run import read_results
@@ -56,6 +56,10 @@ VARIANTS: dict[str, Effort] = {
     "no free pixels": Effort(free=False),
     "no inner branching": Effort(splits=0),
     "no experience": Effort(choice=Choice(remembered=0)),
+    "no patient first nodes": Effort(
+        first=Beta(iterations=10, rate=0.2, decay=0.95), first_duals=(4, 20)
+    ),
+    "no patience": Effort(node_duals=(4, 20), patience=0),
 }
 
 PEER = {0.3: (42, 42, 33, 2.5), 0.4: (38, 41, 19, 8.9), 0.5: (37, 41, 7, 11.2)}

@@ -23,13 +23,21 @@ from tests.oracle.patterns import Layer, lowest
 from tests.oracle.row import lowest_row
 from tests.verify.networks import brightness, deep, step_image
 from warpcert import Network, Status, Threat, Unsound, Verdict
-from warpcert.bound import Beta, IntervalPropagation, Nodes, improve, margin_rows
+from warpcert.bound import (
+    Beta,
+    Goal,
+    IntervalPropagation,
+    Nodes,
+    careful,
+    improve,
+    margin_rows,
+)
 from warpcert.core.clock import TimeUp, limited
 from warpcert.core.progress import Progress, listening
 from warpcert.net import Step
 from warpcert.net.reshape import Reshape
 from warpcert.verify.branch import Effort, Tree
-from warpcert.verify.branch.plot import HOPEFUL, Plot
+from warpcert.verify.branch.plot import Plot
 from warpcert.verify.branch.pool import Pool
 from warpcert.verify.cascade import Cascade
 from warpcert.verify.complete import Complete
@@ -212,47 +220,59 @@ def test_parts_that_are_left_out_cost_time_and_nothing_else(without: dict[str, A
             assert verdict.margin <= exact + 1e-9
 
 
+@pytest.fixture(scope="module")
 def plot_of_a_digit() -> tuple[Plot, Tensor, Threat]:
     """A plot over a coupled set that decisions alone do not close, and its open margins."""
     images, labels = wc.load_images("mnist:22")
-    network, threat = wc.load_network("mnist-convsmall-pgd"), Threat("inf", 0.5, 0.1)
+    network, threat = wc.load_network("mnist-convsmall-pgd"), Threat("inf", 0.7, 0.1)
     root = tree_of(images[0], int(labels[0]), network, threat).ledger.root
     rows, inputs = margin_rows(labels, network.classes), wc.DeformedImage(images, threat)
-    return Plot(network, inputs, root.layers, rows, root.margins, Effort()), root.margins, threat
+    with torch.no_grad():
+        work = Plot(network, inputs, root.layers, rows, root.margins, Effort())
+    return work, root.margins, threat
 
 
-def test_roots_are_bounded_over_the_set_as_well_as_that_goes() -> None:
+def test_roots_are_bounded_over_the_set_as_well_as_that_goes(
+    plot_of_a_digit: tuple[Plot, Tensor, Threat],
+) -> None:
     """Higher than other nodes would be, and no higher than margins of members of the threat."""
     image, labels = wc.load_images("mnist:22")
+    work, margins, threat = plot_of_a_digit
     with torch.no_grad():
-        work, margins, threat = plot_of_a_digit()
         open_ = (margins <= 0).nonzero().squeeze(1)
         nodes = Nodes.roots(work.reduced, open_, margins[open_])
         nodes = improve(work.reduced, work.loose, nodes, work.effort.root, 0)
-        quick, roots = work._couple(nodes).bound, work._root(nodes).bound
+        goal = Goal.margins(work.reduced, nodes.rows)
+        quick, _ = careful(work.reduced, work.set, nodes, goal, 20)
+        roots = work._root(nodes).bound
         bends = wc.warp(image.double(), threat.sample((28, 28), 500))
         members = work.network(bends.flatten(0, -4)) @ margin_rows(labels, 10)[0].mT
     assert bool((roots >= quick - 1e-9).all()) and float((roots - quick).amax()) > 0.1
     assert bool((roots <= members.amin(0)[open_]).all())
 
 
-def test_nodes_near_a_proof_are_bounded_over_the_set(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Those alone whose gap is no more than what that brought before, each with its own bound."""
-    monkeypatch.setattr("warpcert.verify.branch.plot.WORTH", -1.0)  # never for all
+def test_duals_of_nodes_that_have_hardly_won_anything_are_searched_for_longer(
+    plot_of_a_digit: tuple[Plot, Tensor, Threat],
+) -> None:
+    """Each node keeps its own row, and those that have won enough are left as they are."""
+    work, _, _ = plot_of_a_digit
     with torch.no_grad():
-        work, _, _ = plot_of_a_digit()
-        assert work.ground is work.loose and work.gain > 0
-        work.gain = 0.0  # so that the next nodes are bounded over the box
-        work.round()
         nodes = work.pool.take(8)
-        every = work._couple(nodes).bound
-        middle = float(nodes.bound.median())
-        work.gain = -middle / HOPEFUL
-        found, near = work._couple_near(nodes), nodes.bound > middle
-    assert 0 < int(near.sum()) < len(nodes) and bool((every > nodes.bound).any())
-    torch.testing.assert_close(found.bound, torch.where(near, every, nodes.bound))
-    gained = float((every - nodes.bound)[near].mean())
-    assert work.gain == pytest.approx(-0.9 * middle / HOPEFUL + 0.1 * gained)
+        assert nodes.duals is not None
+        goal = Goal.margins(work.reduced, nodes.rows)
+        nodes = replace(nodes, duals=torch.zeros_like(nodes.duals))  # far from the best
+        nodes = replace(nodes, bound=careful(work.reduced, work.set, nodes, goal)[0])
+        half = nodes.bound.median()
+        # what a node has won is told from what it had, so half of them have won nothing
+        before = torch.where(nodes.bound > half, nodes.bound, -torch.inf)
+        found = work._persist(nodes, before)
+        every, duals = careful(work.reduced, work.set, nodes, goal, work.effort.patience)
+    assert duals is not None and nodes.duals is not None and found.duals is not None
+    stalled = before > -torch.inf
+    assert 0 < int(stalled.sum()) < len(nodes) and bool((every > nodes.bound)[stalled].any())
+    torch.testing.assert_close(found.bound, torch.where(stalled, every, nodes.bound))
+    chosen = stalled.view(-1, *(1,) * (duals.dim() - 1))
+    torch.testing.assert_close(found.duals, torch.where(chosen, duals, nodes.duals))
 
 
 # Trees

@@ -93,7 +93,7 @@ class _Leaves:
             return
         effort, fresh = self.effort, self.nodes is None
         beta = effort.root if fresh else effort.node
-        nodes = improve(self.reduced, self.ground, nodes, beta, effort.last_steps)
+        nodes = improve(self.reduced, self.ground, nodes, beta, effort.inner_duals[1])
         done = nodes.bound > 0
         self.closed.scatter_reduce_(0, nodes.rows[done], nodes.bound[done], "amin")
         nodes = nodes[~done]

@@ -12,9 +12,10 @@ from warpcert.core.rounding import FINEST
 class Effort:
     """Hyper-parameters of `Tree`; what they are does not touch soundness.
 
-    ``root`` is how hard to try for roots over the box, ``first`` over a coupled set, with
-    ``first_steps`` on its duals now and then and ``first_last`` at the end; ``inner`` is for
-    neurons, and ``node`` for all other nodes, with ``dual_steps`` and ``last_steps``.
+    ``root`` is how hard to try for roots over the box, ``first`` over a coupled set; ``inner`` is
+    for neurons and ``node`` for all other nodes. ``first_duals``, ``inner_duals`` and
+    ``node_duals`` are steps on the set's duals now and then in those searches, and at their ends;
+    ``patience``: steps for nodes to which all that has brought nothing.
     ``batch``: how many nodes are treated at once on a CPU, and ``memory``: bytes that those which
     wait may take; a GPU has room for more. ``splits``: how often either end of the last layer's
     neurons is split where a plot takes long, see `deepen`; 0 for never. ``tries``: how many cuts of
@@ -31,16 +32,16 @@ class Effort:
     root: Beta = field(default_factory=lambda: Beta(iterations=40, rate=0.2, decay=0.95))
     first: Beta = field(default_factory=lambda: Beta(iterations=100, rate=0.1, decay=0.98))
     inner: Beta = field(default_factory=lambda: Beta(iterations=20, rate=0.2, decay=0.9))
-    node: Beta = field(default_factory=lambda: Beta(iterations=10, rate=0.1, decay=0.9))
+    node: Beta = field(default_factory=lambda: Beta(iterations=10, rate=0.1, decay=0.9, every=5))
     choice: Choice = field(default_factory=Choice)
     batch: int = 256
     splits: int = 64
     tries: int = 96
     slices: int = 16
-    first_steps: int = 20
-    first_last: int = 400
-    dual_steps: int = 4
-    last_steps: int = 20
+    first_duals: tuple[int, int] = (20, 400)
+    inner_duals: tuple[int, int] = (4, 20)
+    node_duals: tuple[int, int] = (90, 90)
+    patience: int = 400
     passes: int = 2
     cells: int = 4096
     finest: float = FINEST

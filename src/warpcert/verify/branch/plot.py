@@ -51,11 +51,8 @@ ROOM = 0.2
 STARTS = 4
 """Nodes of a round whose minimum an attack starts from."""
 
-WORTH = 0.75
-"""The duals of a set are used for all nodes when they leave no more than this share of a gap."""
-
-HOPEFUL = 1.0
-"""Else for nodes whose gap is no more than this many times what they bring to others."""
+STALLED = 0.02
+"""What part of its gap a node over a set must win, or more is done for its duals."""
 
 
 class Plot:
@@ -88,14 +85,14 @@ class Plot:
         self.loose = BoxGround(self.reduced)
         self.ends = straight_ends(self.reduced, self.loose)
         self.ground: Ground = self.loose
-        self.set = ground(self.reduced, inputs, effort.dual_steps)
+        self.set = ground(self.reduced, inputs, effort.node_duals[0])
         self.pool = Pool()
         self.experience = Experience(rows.shape[1], len(self.reduced), rows.device)
         self.held: Nodes | None = None
         self.proved = torch.full_like(margins, torch.inf)
         self.nodes, self.seconds = 0, 0.0
         self.stuck = torch.full_like(margins, torch.inf)
-        self.expected, self.gain = 0.0, 0.0
+        self.expected = 0.0
         self.promising: tuple[Tensor, Tensor] | None = None
         able = effort.splits > 0 and effort.intersect and len(self.reduced.blocks) > 1
         able = able and inputs.boxed  # over a set it takes longer than what it saves
@@ -168,9 +165,9 @@ class Plot:
         if self.inputs.boxed:
             return reduced, layers
         for _ in range(self.effort.passes):
-            whole = ground(reduced, self.inputs, self.effort.dual_steps)
-            steps = self.effort.last_steps
-            reduced, layers = self._tighten(reduced, whole, layers, rows, steps)
+            often, last = self.effort.inner_duals
+            whole = ground(reduced, self.inputs, often)
+            reduced, layers = self._tighten(reduced, whole, layers, rows, last)
         return reduced, layers
 
     def _tighten(
@@ -216,18 +213,14 @@ class Plot:
         """The roots, one for each open margin, and which ground they stand on."""
         open_ = (~(margins > 0)).nonzero().squeeze(1)
         self.proved[margins > 0] = margins[margins > 0]
-        nodes = Nodes.roots(self.reduced, open_, margins[open_])
+        unknown = torch.full_like(margins[open_], -torch.inf)  # so that nodes differ from then on
+        nodes = Nodes.roots(self.reduced, open_, unknown)
         if not len(nodes):
             return
-        nodes = self._bound(nodes, self.effort.root)
-        if not self.inputs.boxed:
-            coupled = self._root(nodes)
-            open_ = nodes.bound <= 0
-            if bool((open_ & (coupled.bound > WORTH * nodes.bound)).any()):
-                self.ground, nodes = self.set, coupled
-            else:
-                self.gain = float((coupled.bound - nodes.bound).amax())
-                nodes = replace(nodes, bound=coupled.bound)
+        nodes = self._harvest(improve(self.reduced, self.loose, nodes, self.effort.root, 0))
+        if len(nodes) and not self.inputs.boxed:
+            self.ground = self.set
+            nodes = self._root(nodes)
         self._keep(nodes)
 
     def _root(self, nodes: Nodes) -> Nodes:
@@ -235,30 +228,36 @@ class Plot:
 
         There are few, and all other nodes begin with their duals.
         """
-        effort = self.effort
-        patient = ground(self.reduced, self.inputs, effort.first_steps)
-        return improve(self.reduced, patient, nodes, effort.first, effort.first_last)
-
-    def _couple(self, nodes: Nodes) -> Nodes:
-        """Nodes that were bounded over the box, bounded over the set itself."""
-        goal = Goal.margins(self.reduced, nodes.rows)
-        bound, _ = careful(self.reduced, self.set, nodes, goal, self.effort.last_steps)
-        return replace(nodes, bound=torch.maximum(nodes.bound, bound))
-
-    def _couple_near(self, nodes: Nodes) -> Nodes:
-        """Bound over the set what is about as near to a proof as that brings, and learn from it."""
-        near = (nodes.bound <= 0) & (nodes.bound > -HOPEFUL * self.gain)
-        if not bool(near.any()):
-            return nodes
-        coupled = self._couple(nodes[near]).bound
-        gained = float((coupled - nodes.bound[near]).mean())
-        self.gain = 0.9 * self.gain + 0.1 * gained
-        return replace(nodes, bound=nodes.bound.masked_scatter(near, coupled))
+        often, last = self.effort.first_duals
+        patient = ground(self.reduced, self.inputs, often)
+        return improve(self.reduced, patient, nodes, self.effort.first, last)
 
     def _bound(self, nodes: Nodes, beta: Beta) -> Nodes:
         """Search and prove; what comes back carries the better bounds."""
-        nodes = improve(self.reduced, self.ground, nodes, beta, self.effort.last_steps)
-        return self._couple_near(nodes) if self.gain > 0 else nodes
+        before = nodes.bound
+        nodes = improve(self.reduced, self.ground, nodes, beta, self.effort.node_duals[1])
+        return nodes if nodes.duals is None else self._persist(nodes, before)
+
+    def _persist(self, nodes: Nodes, before: Float[Tensor, " N"]) -> Nodes:
+        """More steps on the duals of nodes that have hardly won anything.
+
+        Where a neuron is decided in vain, it is often the duals that are far from the best, and no
+        number of decisions makes up for them.
+        """
+        stalled = (nodes.bound <= 0) & (nodes.bound - before < STALLED * -nodes.bound)
+        which = stalled.nonzero().squeeze(1)
+        if not len(which):
+            return nodes
+        assert nodes.duals is not None
+        some = nodes[which]
+        goal = Goal.margins(self.reduced, some.rows)
+        bound, duals = careful(self.reduced, self.set, some, goal, self.effort.patience)
+        assert duals is not None
+        return replace(
+            nodes,
+            bound=nodes.bound.index_copy(0, which, torch.maximum(some.bound, bound)),
+            duals=nodes.duals.index_copy(0, which, duals),
+        )
 
     def _close(self, kids: Nodes) -> None:
         """Bound new nodes, and keep those that are still open."""
@@ -278,8 +277,7 @@ class Plot:
         """Nodes in which everything is decided: only better multipliers can help."""
         for iterations in self.presses:
             harder = replace(self.effort.root, iterations=iterations, decay=1 - 2 / iterations)
-            nodes = self._bound(nodes, harder)
-            nodes = self._harvest(nodes)
+            nodes = self._harvest(self._bound(nodes, harder))
             if not len(nodes):
                 return
         self.stuck.scatter_reduce_(0, nodes.rows, nodes.bound, "amin")
