@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import random
+import signal
 import sys
 from collections.abc import Iterator
 
@@ -29,6 +30,9 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
 
 # Workers share the machine: more threads than one each would only fight over it.
 torch.set_num_threads(1)
+
+# A job in the background may be deaf to Ctrl-C, and what tests start would inherit that.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # No test needs a screen.
 os.environ.setdefault("MPLBACKEND", "Agg")

@@ -7,7 +7,9 @@ from pathlib import Path
 import pytest
 
 from warpcert import experiments
+from warpcert.data import ZOO
 from warpcert.experiments import Workshop, show, write_section
+from warpcert.run import read_results
 
 ROOT = Path(__file__).parents[2]
 WORKSHOP = Workshop(ROOT / "docs" / "results")
@@ -33,6 +35,15 @@ def test_the_page_says_what_rows_say(plan: experiments.Plan) -> None:
     assert write_section(plan, shown, "results/") in PAGE
     for name in shown.figures:
         assert (WORKSHOP.folder / f"{name}.png").is_file()
+
+
+@pytest.mark.parametrize("name", sorted(ZOO))
+def test_rows_are_of_the_network_that_comes_with_the_package(name: str) -> None:
+    """A network that is trained anew keeps its name, and none of its rows."""
+    paths = sorted(WORKSHOP.folder.glob(f"*/{name}.*.jsonl.gz"))
+    tasks = [read_results(path).task for path in paths]
+    assert tasks and all(tasks)
+    assert {task.network.sha256 for task in tasks if task is not None} == {ZOO[name].sha256}
 
 
 @pytest.mark.parametrize(

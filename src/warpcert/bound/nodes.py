@@ -41,6 +41,14 @@ class Nodes:
         parts = (getattr(self, field.name) for field in fields(self))
         return Nodes(*(None if part is None else part[index] for part in parts))  # type: ignore[arg-type]
 
+    def put(self, index: Int[Tensor, " n"], some: Nodes) -> Nodes:
+        """The same with other nodes in some places, as many as there are places."""
+        parts = []
+        for field in fields(self):
+            old, new = getattr(self, field.name), getattr(some, field.name)
+            parts.append(None if old is None else old.index_copy(0, index, new))
+        return Nodes(*parts)  # type: ignore[arg-type]
+
     @staticmethod
     def join(several: Sequence[Nodes]) -> Nodes:
         """All nodes of several batches."""

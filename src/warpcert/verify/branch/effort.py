@@ -15,7 +15,7 @@ class Effort:
     ``root`` is how hard to try for roots over the box, ``first`` over a coupled set; ``inner`` is
     for neurons and ``node`` for all other nodes. ``first_duals``, ``inner_duals`` and
     ``node_duals`` are steps on the set's duals now and then in those searches, and at their ends;
-    ``patience``: steps for nodes to which all that has brought nothing.
+    ``patient`` and ``patient_duals``: the same for nodes over a set that have hardly won anything.
     ``batch``: how many nodes are treated at once on a CPU, and ``memory``: bytes that those which
     wait may take; a GPU has room for more. ``splits``: how often either end of the last layer's
     neurons is split where a plot takes long, see `deepen`; 0 for never. ``tries``: how many cuts of
@@ -33,6 +33,7 @@ class Effort:
     first: Beta = field(default_factory=lambda: Beta(iterations=100, rate=0.1, decay=0.98))
     inner: Beta = field(default_factory=lambda: Beta(iterations=20, rate=0.2, decay=0.9))
     node: Beta = field(default_factory=lambda: Beta(iterations=10, rate=0.1, decay=0.9, every=5))
+    patient: Beta = field(default_factory=lambda: Beta(iterations=40, decay=0.95, every=5))
     choice: Choice = field(default_factory=Choice)
     batch: int = 256
     splits: int = 64
@@ -41,7 +42,7 @@ class Effort:
     first_duals: tuple[int, int] = (20, 400)
     inner_duals: tuple[int, int] = (4, 20)
     node_duals: tuple[int, int] = (90, 90)
-    patience: int = 400
+    patient_duals: tuple[int, int] = (20, 200)
     passes: int = 2
     cells: int = 4096
     finest: float = FINEST

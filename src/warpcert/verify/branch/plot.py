@@ -12,11 +12,9 @@ from warpcert.bound import (
     Beta,
     BoxGround,
     Experience,
-    Goal,
     Ground,
     Nodes,
     Reduced,
-    careful,
     ground,
     improve,
     propagate,
@@ -52,7 +50,10 @@ STARTS = 4
 """Nodes of a round whose minimum an attack starts from."""
 
 STALLED = 0.02
-"""What part of its gap a node over a set must win, or more is done for its duals."""
+"""What part of its gap a node over a set must win, or more is done for it."""
+
+STUBBORN = 8
+"""For one of so many nodes, as many as are treated at once, more is done in a round."""
 
 
 class Plot:
@@ -86,6 +87,7 @@ class Plot:
         self.ends = straight_ends(self.reduced, self.loose)
         self.ground: Ground = self.loose
         self.set = ground(self.reduced, inputs, effort.node_duals[0])
+        self.tireless = ground(self.reduced, inputs, effort.patient_duals[0])
         self.pool = Pool()
         self.experience = Experience(rows.shape[1], len(self.reduced), rows.device)
         self.held: Nodes | None = None
@@ -239,25 +241,20 @@ class Plot:
         return nodes if nodes.duals is None else self._persist(nodes, before)
 
     def _persist(self, nodes: Nodes, before: Float[Tensor, " N"]) -> Nodes:
-        """More steps on the duals of nodes that have hardly won anything.
+        """Search longer for the worst of the nodes over a set that have hardly won anything.
 
-        Where a neuron is decided in vain, it is often the duals that are far from the best, and no
-        number of decisions makes up for them.
+        Where a neuron is decided in vain, it is often slopes and duals that are not the best for
+        each other, and no number of decisions makes up for that; their children begin with what is
+        found.
         """
         stalled = (nodes.bound <= 0) & (nodes.bound - before < STALLED * -nodes.bound)
         which = stalled.nonzero().squeeze(1)
-        if not len(which):
+        if not len(which) or not self.effort.patient.iterations:
             return nodes
-        assert nodes.duals is not None
-        some = nodes[which]
-        goal = Goal.margins(self.reduced, some.rows)
-        bound, duals = careful(self.reduced, self.set, some, goal, self.effort.patience)
-        assert duals is not None
-        return replace(
-            nodes,
-            bound=nodes.bound.index_copy(0, which, torch.maximum(some.bound, bound)),
-            duals=nodes.duals.index_copy(0, which, duals),
-        )
+        which = which[nodes.bound[which].argsort()[: max(1, self.batch // STUBBORN)]]
+        patient, last = self.effort.patient, self.effort.patient_duals[1]
+        found = improve(self.reduced, self.tireless, nodes[which], patient, last)
+        return nodes.put(which, found)
 
     def _close(self, kids: Nodes) -> None:
         """Bound new nodes, and keep those that are still open."""
