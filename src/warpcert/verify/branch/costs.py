@@ -28,6 +28,13 @@ class Costs:
         """Seconds since the start."""
         return time.perf_counter() - self.start
 
-    def learn(self, what: str, seconds: float) -> None:
-        """What a step costs, by the last ones."""
-        setattr(self, what, 0.5 * getattr(self, what) + 0.5 * seconds)
+    def learn_cell(self, seconds: float) -> None:
+        """What a cell takes, by the last ones."""
+        self.cell = (self.cell + seconds) / 2
+
+    def learn_planting(self, full: bool, seconds: float) -> None:
+        """What a plot takes, by the last ones of its kind."""
+        if full:
+            self.full = (self.full + seconds) / 2
+        else:
+            self.light = (self.light + seconds) / 2

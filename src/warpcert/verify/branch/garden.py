@@ -90,7 +90,7 @@ class Garden:
             ledger.filter(IntervalPropagation())
             if scene.fields or not scene.relus:
                 ledger.filter(DeepPoly())
-        self.costs.learn("cell", (time.perf_counter() - start) / count)
+        self.costs.learn_cell((time.perf_counter() - start) / count)
         middles = [math.nan] * len(held)
         if scene.fields:
             middles = self.hunt.try_middles(list(held.values()))
@@ -148,7 +148,7 @@ class Garden:
             last=not scene.fields,
             keep=self.ledger.proof is not None,
         )
-        self.costs.learn("full" if full else "light", time.perf_counter() - start)
+        self.costs.learn_planting(full, time.perf_counter() - start)
         margins = torch.maximum(cell.margins, plot.margins)
         return replace(cell, layers=plot.layers, margins=margins), plot
 

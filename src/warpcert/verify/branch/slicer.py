@@ -58,7 +58,7 @@ class Slicer:
                 self.hunt.try_middles(list(ledger.held.values()))
         if ledger.held and not self.hunt.fooled:
             self._cut_each()
-        self.costs.learn("cell", (time.perf_counter() - start) / count)
+        self.costs.learn_cell((time.perf_counter() - start) / count)
 
     def _cut_each(self) -> None:
         """Cut the cells at hand, each where it is best; give up those that are fine enough.
