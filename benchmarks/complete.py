@@ -59,6 +59,7 @@ VARIANTS: dict[str, Effort] = {
     "no patient first nodes": Effort(
         first=Beta(iterations=10, rate=0.2, decay=0.95), first_duals=(4, 20)
     ),
+    "no patient neurons": Effort(inner_duals=(4, 20), passes=2),
     "no patience": Effort(node_duals=(4, 20), patient=Beta(iterations=0)),
 }
 

@@ -40,10 +40,10 @@ class Effort:
     tries: int = 96
     slices: int = 16
     first_duals: tuple[int, int] = (20, 400)
-    inner_duals: tuple[int, int] = (4, 20)
+    inner_duals: tuple[int, int] = (20, 200)
     node_duals: tuple[int, int] = (90, 90)
     patient_duals: tuple[int, int] = (20, 200)
-    passes: int = 2
+    passes: int = 1
     cells: int = 4096
     finest: float = FINEST
     levels: int = 120
