@@ -220,6 +220,25 @@ def test_a_smaller_gamma_is_never_worse() -> None:
             warm, before = found.duals, found.bound
 
 
+@pytest.mark.parametrize("gamma", [0.1, 0.01])
+def test_warm_steps_find_half_of_what_there_is(gamma: float) -> None:
+    """Twenty of them, from good duals of a row that was nearly the same."""
+    images, rows = network_rows(1, 28)
+    threat = Threat("inf", 0.5, gamma)
+    points = Points.of(images, threat.region((28, 28)), 0)
+    other = rows * (1 + 0.03 * torch.randn(rows.shape, dtype=DOUBLE, generator=draw(0)))
+    before, after = points.combine(rows), points.combine(other)
+
+    def height(duals: Tensor) -> Tensor:
+        return dual_bound(images, threat.region((28, 28)), other, gamma, duals).sum()
+
+    start, _ = search(before, points.at, gamma, 500)
+    most, _ = search(after, points.at, gamma, 1000)
+    found, _ = search(after, points.at, gamma, 20, start)
+    assert height(most) > height(start)
+    assert height(found) - height(start) > 0.5 * (height(most) - height(start))
+
+
 def test_a_few_warm_steps_are_worth_many_cold_ones() -> None:
     images, rows = network_rows(3, 16)
     deformed = DeformedImage(images, Threat("inf", 0.5, 0.1))

@@ -17,7 +17,7 @@ from tests.verify.test_complete import agree, drawn, made, rows_of, tree_of
 from warpcert import Status, Threat, Verdict
 from warpcert.core.box import Box
 from warpcert.verify.branch import Effort, garden
-from warpcert.verify.branch.aside import FAR, NEAR, Aside, is_far
+from warpcert.verify.branch.aside import SHARE, Aside, is_far
 from warpcert.verify.branch.cell import Cell
 from warpcert.verify.branch.plot import Plot
 from warpcert.verify.cascade import Cascade
@@ -83,13 +83,13 @@ def test_an_image_in_the_box_ends_it() -> None:
 
 
 def test_its_share_of_the_time() -> None:
-    """Half where neighbours alone are coupled, less where all of an image is."""
+    """After a head start, if it has one."""
     with torch.no_grad():
-        for gamma, share in ((1.0, FAR), (0.01, NEAR), (0.0, NEAR)):
-            aside = aside_of(0, 0.3, gamma)[0]
-            aside.seconds = 1.0
-            assert aside.share == share
-            assert aside.due(1.01 / share) and not aside.due(0.99 / share)
+        aside = aside_of(0, 0.3)[0]
+        aside.seconds = 1.0
+        assert aside.due(1.01 / SHARE) and not aside.due(0.99 / SHARE)
+        aside.head = 1.1
+        assert aside.due(0.99 / SHARE)
 
 
 @pytest.mark.parametrize("channels", [1, 2])

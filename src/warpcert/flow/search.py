@@ -10,7 +10,7 @@ from torch import Tensor
 
 from warpcert.core.memory import chunk_size
 from warpcert.core.shapes import Float, Int
-from warpcert.flow.ascent import climb, settle
+from warpcert.flow.ascent import NEAR, WARM, climb, settle
 from warpcert.flow.interior import interior, working_bytes
 from warpcert.flow.terminals import Terminals, needed_terminals
 
@@ -49,7 +49,7 @@ def search(
     weights on the points that are nearly the minimiser of the hull problem.
     """
     if warm is not None and steps < min(filter(None, STARTS)):
-        return climb(values, at, gamma, steps, warm, track)
+        return climb(values, at, gamma, steps, warm, track, WARM)
     start = STARTS[max(least for least in STARTS if least <= steps)]
     rows = values.flatten(1, 2)
     if at.dim() > 2:
@@ -68,7 +68,7 @@ def search(
     left = (concentrated > start.terminals).nonzero().squeeze(1)
     if len(left):
         alone = rows[:, None, left], _of(at, left, alone=True)
-        more, mean = climb(*alone, gamma, steps, duals[None, left], track, near=True)
+        more, mean = climb(*alone, gamma, steps, duals[None, left], track, NEAR)
         duals[left] = more[0]
         if weights is not None and mean is not None:
             weights[:, left] = mean[:, 0]

@@ -32,7 +32,7 @@ class Effort:
     root: Beta = field(default_factory=lambda: Beta(iterations=40, rate=0.2, decay=0.95))
     first: Beta = field(default_factory=lambda: Beta(iterations=100, rate=0.1, decay=0.98))
     inner: Beta = field(default_factory=lambda: Beta(iterations=20, rate=0.2, decay=0.9))
-    node: Beta = field(default_factory=lambda: Beta(iterations=10, rate=0.1, decay=0.9, every=5))
+    node: Beta = field(default_factory=lambda: Beta(iterations=6, rate=0.15, decay=0.8))
     patient: Beta = field(default_factory=lambda: Beta(iterations=40, decay=0.95, every=5))
     choice: Choice = field(default_factory=Choice)
     batch: int = 256
@@ -41,7 +41,7 @@ class Effort:
     slices: int = 16
     first_duals: tuple[int, int] = (20, 400)
     inner_duals: tuple[int, int] = (20, 200)
-    node_duals: tuple[int, int] = (90, 90)
+    node_duals: tuple[int, int] = (20, 30)
     patient_duals: tuple[int, int] = (20, 200)
     passes: int = 1
     cells: int = 4096

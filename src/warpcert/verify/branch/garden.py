@@ -60,7 +60,7 @@ class Garden:
     def begin_aside(self) -> None:
         """Where far pixels are free, try the whole with all of them free first.
 
-        For no longer than it would be tended before it is bounded over the coupled set.
+        For no longer than it takes to bound it over the coupled set.
         """
         scene, ledger = self.scene, self.ledger
         able = self._free and scene.relus and bool(ledger.cells)
@@ -68,7 +68,7 @@ class Garden:
             cell, plot = self.plant(ledger.root, full=False)
             ledger.know(cell, plot)
             if not cell.proved:
-                self._set_aside(cell, plot, PATIENCE * self.costs.full)
+                self._set_aside(cell, plot, self.costs.full)
 
     def look_aside(self, aside: Aside) -> None:
         """Work with free pixels; cells know what is proved of more margins of the whole."""
