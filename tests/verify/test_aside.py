@@ -25,11 +25,11 @@ from warpcert.verify.complete import Complete
 from warpcert.verify.docket import Docket
 
 
-def aside_of(seed: int, delta: float, gamma: float = 0.1) -> tuple[Aside, float, Tensor]:
+def aside_of(seed: int, delta: float) -> tuple[Aside, float, Tensor]:
     """The problem of a drawn network with free pixels, its exact least margin and where it is."""
     layers = drawn(seed, 6, (10, 8))
     network, image = made(layers, (1, 2, 3)), picture("random", 1, 2, 3, seed=seed)
-    label, threat = int(network(image).argmax()), Threat("inf", delta, gamma)
+    label, threat = int(network(image).argmax()), Threat("inf", delta, 0.1)
     whole = tree_of(image[0], label, network, threat)
     box = wc.pixel_bounds(image, threat)
     root, rows = whole.ledger.root, whole.scene.rows
