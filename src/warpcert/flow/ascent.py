@@ -23,6 +23,7 @@ import torch.nn.functional as nn
 from torch import Tensor
 
 from warpcert.core.clock import tick
+from warpcert.core.memory import is_shortage
 from warpcert.core.shapes import Float, Int
 from warpcert.flow.differences import adjoint, edges
 
@@ -47,6 +48,12 @@ STEEP = 4.0
 """What sigma times tau times a region's squared radius is the inverse of. A proof of convergence
 would ask for 8, the squared norm of D. Measured: with 4 the search is faster, with 2 it fails."""
 
+MOST_PIXELS = 2048
+"""Rows of no more pixels are walked in one kernel each on a GPU."""
+
+_KERNELS = {"walk"}
+"""What is done in one kernel on GPUs, until it turns out that this one cannot."""
+
 
 def climb(
     values: Float[Tensor, "K B R h w"],
@@ -63,6 +70,11 @@ def climb(
     ``track`` the weights on the points come too, as the mean over all steps but the first ones:
     nearly the minimiser of the hull problem. ``sharpness`` is what tau is multiplied by.
     """
+    if not track and steps and _fits(values):
+        tau = sharpness * _tau(values)
+        duals = _in_one_kernel(values, at, tau, _strength(at, tau), gamma, steps, warm)
+        if duals is not None:
+            return duals, None
     hill = _Hill(values, at, gamma, sharpness)
     found, weights = hill.walk(steps, warm, track)
     if warm is not None:
@@ -104,12 +116,46 @@ def least(
     return bound - gamma * (right.abs().sum((2, 3, 4)) + down.abs().sum((2, 3, 4))), where
 
 
+def _fits(values: Float[Tensor, "K B R h w"]) -> bool:
+    """Whether a GPU can make all steps of a row in one of its blocks."""
+    return values.is_cuda and _KERNELS and values[0, 0, 0].numel() <= MOST_PIXELS
+
+
+def _in_one_kernel(
+    values: Tensor,
+    at: Tensor,
+    tau: Tensor,
+    strength: Tensor,
+    gamma: float,
+    steps: int,
+    warm: Tensor | None,
+) -> Float[Tensor, "B R 2 2 h w"] | None:
+    """What a walk finds, or None where the kernel cannot be had; it is not asked for again then."""
+    tick()
+    try:
+        from warpcert.flow.fused import walk_fused  # noqa: PLC0415 - only where there is a GPU
+
+        return walk_fused(values, at, tau, strength, gamma, steps, warm)
+    except Exception as error:
+        if is_shortage(error):
+            raise
+        _KERNELS.clear()  # no Triton, no C compiler, an old GPU: the steps one by one do the same
+        return None
+
+
 def _tau(values: Float[Tensor, "K B R h w"]) -> Float[Tensor, "B R h w"]:
     """How strongly each pixel responds, by how much the values around it vary."""
     square = (values.amax(0) - values.amin(0)).square()
     around = nn.avg_pool2d(square, AROUND, 1, AROUND // 2, count_include_pad=False)
     size = torch.sqrt(around + FLOOR**2 * square.mean((2, 3), keepdim=True))
     return BALANCE / torch.where(size > 0, size, 1.0)
+
+
+def _strength(at: Tensor, tau: Float[Tensor, "B R h w"]) -> Float[Tensor, "B R h w"]:
+    """The inverse of what a pixel lets its edges' sigma be."""
+    middle = 0.5 * (at.amax(1, keepdim=True) + at.amin(1, keepdim=True))
+    reach = (at - middle).square().sum(0).amax(0)
+    return STEEP * torch.where(reach > 0, reach, 1.0) * tau  # where nothing moves, any will do
 
 
 def _inwards(x: Float[Tensor, "B R *N h w"]) -> Float[Tensor, "*N h w BR"]:
@@ -130,10 +176,7 @@ class _Hill:
         if not self.shared:
             each = at.expand(2, *values.shape).movedim((0, 1), (2, 3))
             self.at = _inwards(each).flatten(2)
-        middle = 0.5 * (self.at.amax(1, keepdim=True) + self.at.amin(1, keepdim=True))
-        reach = (self.at - middle).square().sum(0).amax(0)
-        reach = torch.where(reach > 0, reach, 1.0)  # where nothing moves, any will do
-        self.strength = STEEP * (reach if self.shared else reach.view_as(self.tau)) * self.tau
+        self.strength = _inwards(_strength(at, tau))
         self.logits, self.weights = torch.empty_like(self.negative), torch.empty_like(self.negative)
         self.pull = self.tau.new_empty((2, *self.tau.shape))
 

@@ -19,6 +19,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 
 import torch
 from torch import Tensor
@@ -65,6 +66,29 @@ class Cell:
 
 def cells(region: Region, height: int, width: int) -> Iterator[Cell]:
     """All cells that the region touches in an image of that size, those near the pixel first."""
+    if region.uniform:  # the same few for every row that is ever asked
+        ends = tuple(region.lower.tolist()), tuple(region.upper.tolist())
+        yield from _shared(region.norm, region.delta, *ends, height, width)
+    else:
+        yield from _cells(region, height, width)
+
+
+@lru_cache(maxsize=256)
+def _shared(
+    norm: float,
+    delta: float,
+    lower: tuple[float, float],
+    upper: tuple[float, float],
+    height: int,
+    width: int,
+) -> tuple[Cell, ...]:
+    """The cells of a region that all pixels share."""
+    ends = (torch.tensor(end, dtype=torch.float64) for end in (lower, upper))
+    return tuple(_cells(Region(norm, delta, *ends), height, width))
+
+
+def _cells(region: Region, height: int, width: int) -> Iterator[Cell]:
+    """The same, made anew."""
     offsets = [(m, n) for n in region.reach(1, height) for m in region.reach(0, width)]
     offsets.sort(key=lambda offset: math.hypot(offset[0] + 0.5, offset[1] + 0.5))
     for m, n in offsets:
