@@ -47,7 +47,7 @@ def coupled_minimum(
     """
     asked = frame.fold(rows)
     bounds = [free_bound(frame.images, frame.region, asked, frame.halo)[0]]
-    if frame.region.uniform and 0 < frame.halo <= FARTHEST:
+    if frame.region.uniform and 0 < frame.halo <= FARTHEST and _stiff(frame, rows, gamma):
         bounds.append(translation_bound(frame.images, frame.region, asked, gamma))
     tried = [] if warm is None else [warm]
     weights = None
@@ -63,6 +63,14 @@ def coupled_minimum(
         return Found(best, None, weights)
     better = frame.unfold(results[-1] > results[0], rows)[..., None, None, None, None]
     return Found(best, torch.where(better, tried[-1], tried[0]), weights)
+
+
+def _stiff(frame: Frame, rows: Tensor, gamma: float) -> bool:
+    """Whether pixels as far apart as most are can differ by less than they move at all.
+
+    Else a comparison with a translation gives nearly every pixel all that it can do by itself.
+    """
+    return gamma * sum(rows.shape[-2:]) / 4 < 2 * frame.region.delta
 
 
 def _search(

@@ -125,7 +125,9 @@ def _height(values, columns, rows, k_value, k_place, points, sx, sy, size, gamma
     return tl.sum(tl.where(live, least - gamma * size, 0.0), 0)
 
 
-@triton.jit
+@triton.jit(  # numbers that are 1, or whole 16s, make no kernels of their own
+    do_not_specialize=["width", "pixels", "points", "steps", "k_value", "k_place", "row_place"]
+)
 def _walk(  # type: ignore[no-untyped-def]  # noqa: PLR0913, PLR0914, PLR0915, PLR0917
     values,
     columns,

@@ -20,7 +20,8 @@ class Pool:
 
     def __init__(self) -> None:
         self._columns: dict[str, Tensor | None] = {}
-        self._bound = torch.empty(0, dtype=torch.float64)  # inf where a slot is free
+        self._bound = torch.empty(0, dtype=torch.float64)  # inf where a slot is free; on the CPU
+        self._row = torch.empty(0, dtype=torch.int64)  # of every node that is there; on the CPU
 
     def __len__(self) -> int:
         return int((self._bound < torch.inf).sum())
@@ -38,15 +39,10 @@ class Pool:
 
     def rows(self) -> dict[int, float]:
         """The least bound of the open nodes of every margin that has some."""
-        rows = self._columns.get("rows")
-        if rows is None:
+        if not len(self._row):
             return {}
-        live = self._bound < torch.inf
-        numbers, bounds = rows.cpu()[live], self._bound[live]
-        if not len(numbers):
-            return {}
-        least = torch.full((int(numbers.max()) + 1,), torch.inf, dtype=bounds.dtype)
-        least.scatter_reduce_(0, numbers, bounds, "amin")
+        least = torch.full((int(self._row.max()) + 1,), torch.inf, dtype=torch.float64)
+        least.scatter_reduce_(0, self._row, self._bound, "amin")  # inf, where a slot is free
         return {row: bound for row, bound in enumerate(least.tolist()) if bound < torch.inf}
 
     def put(self, nodes: Nodes) -> None:
@@ -62,7 +58,8 @@ class Pool:
             column, part = self._columns[name], getattr(nodes, name)
             if column is not None:
                 column[slots.to(column.device)] = part.to(column.dtype)
-        self._bound[slots] = nodes.bound.cpu().nan_to_num(nan=-torch.inf)  # no number is no proof
+        rows, bounds = nodes.rows.cpu(), nodes.bound.cpu()
+        self._row[slots], self._bound[slots] = rows, bounds.nan_to_num(nan=-torch.inf)  # no proof
 
     def take(self, count: int, *, best: bool = False) -> Nodes:
         """Remove the nodes with the least bounds or, to save room, those nearest to a proof."""
@@ -100,5 +97,6 @@ class Pool:
                 continue
             fresh = part.new_empty((more, *part.shape[1:]))
             grown[name] = fresh if old is None else torch.cat([old, fresh])
-        bound = torch.full((more,), torch.inf, dtype=torch.float64)
-        self._bound, self._columns = torch.cat([self._bound, bound]), grown
+        bound = torch.cat([self._bound, torch.full((more,), torch.inf, dtype=torch.float64)])
+        row = torch.cat([self._row, torch.zeros(more, dtype=torch.int64)])
+        self._bound, self._row, self._columns = bound, row, grown
