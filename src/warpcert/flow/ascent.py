@@ -118,7 +118,7 @@ def least(
 
 def _fits(values: Float[Tensor, "K B R h w"]) -> bool:
     """Whether a GPU can make all steps of a row in one of its blocks."""
-    return values.is_cuda and _KERNELS and values[0, 0, 0].numel() <= MOST_PIXELS
+    return values.is_cuda and bool(_KERNELS) and values[0, 0, 0].numel() <= MOST_PIXELS
 
 
 def _in_one_kernel(

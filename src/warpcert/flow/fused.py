@@ -16,6 +16,7 @@ from torch import Tensor
 
 from warpcert.core.shapes import Float
 
+
 def walk_fused(
     values: Float[Tensor, "K B R h w"],
     at: Tensor,
@@ -74,7 +75,7 @@ def _tilt(values, columns, rows, sx, sy, weight, live):  # type: ignore[no-untyp
 
 
 @triton.jit
-def _respond(values, columns, rows, k_value, k_place, points, tau, sx, sy, weight, live):  # type: ignore[no-untyped-def]  # noqa: E501, PLR0913, PLR0917
+def _respond(values, columns, rows, k_value, k_place, points, tau, sx, sy, weight, live):  # type: ignore[no-untyped-def]  # noqa: PLR0913, PLR0917
     """The mean of a pixel's points, weighted by the softmax of -tau times what they are."""
     top = tl.full(tau.shape, float("-inf"), tl.float32)
     for k in range(points):
@@ -114,7 +115,7 @@ def _advance(ahead, scaled, total, sigma, following, is_edge, gamma):  # type: i
 
 
 @triton.jit
-def _height(values, columns, rows, k_value, k_place, points, sx, sy, size, gamma, live):  # type: ignore[no-untyped-def]  # noqa: E501, PLR0913, PLR0917
+def _height(values, columns, rows, k_value, k_place, points, sx, sy, size, gamma, live):  # type: ignore[no-untyped-def]  # noqa: PLR0913, PLR0917
     """What duals prove, roughly, from the slopes they make and the sum of their sizes by pixel."""
     least = tl.full(sx.shape, float("inf"), tl.float32)
     for k in range(points):
@@ -125,10 +126,11 @@ def _height(values, columns, rows, k_value, k_place, points, sx, sy, size, gamma
     return tl.sum(tl.where(live, least - gamma * size, 0.0), 0)
 
 
-@triton.jit(  # numbers that are 1, or whole 16s, make no kernels of their own
+# Numbers that are 1, or multiples of 16, make no kernels of their own.
+@triton.jit(  # type: ignore[untyped-decorator]
     do_not_specialize=["width", "pixels", "points", "steps", "k_value", "k_place", "row_place"]
 )
-def _walk(  # type: ignore[no-untyped-def]  # noqa: PLR0913, PLR0914, PLR0915, PLR0917
+def _walk(  # type: ignore[no-untyped-def]  # noqa: PLR0913, PLR0915, PLR0917
     values,
     columns,
     rows,
@@ -222,9 +224,7 @@ def _walk(  # type: ignore[no-untyped-def]  # noqa: PLR0913, PLR0914, PLR0915, P
         sx = _slope(try_rx, try_dx, before, above, has_left, has_up)
         sy = _slope(try_ry, try_dy, before, above, has_left, has_up)
         size = tl.abs(try_rx) + tl.abs(try_ry) + tl.abs(try_dx) + tl.abs(try_dy)
-        height = _height(
-            values, columns, rows, k_value, k_place, points, sx, sy, size, gamma, live
-        )
+        height = _height(values, columns, rows, k_value, k_place, points, sx, sy, size, gamma, live)
         better = height > best
         best_rx = tl.where(better, try_rx, best_rx)
         best_ry = tl.where(better, try_ry, best_ry)

@@ -39,7 +39,7 @@ PRESSES = (100, 400, 1600)
 
 PARALLEL = 128
 """How many times more nodes a GPU treats at once. Measured on an H200: below some ten thousand a
-round takes as long as launching it, and with a million waiting the choice among them counts, too."""
+round takes as long as launching it, and with a million waiting choosing among them counts, too."""
 
 FEWEST = 16
 """Nodes that are treated at once at least, however short memory is."""
@@ -57,8 +57,8 @@ STUBBORN = 8
 """For one of so many nodes, as many as are treated at once, more is done in a round ..."""
 
 SELDOM = 8
-"""... and in one of so many rounds. Measured, gamma 0.1, on two digits that take a core a minute and
-more: in every round it costs a tenth of the time and more, and never wins less."""
+"""... and in one of so many rounds. Measured, gamma 0.1, on two digits that take a core a minute or
+more: in every round it costs a tenth of the time and more, and wins no more."""
 
 
 class Plot:
