@@ -41,10 +41,10 @@ def deepen(
     left = effort.splits
     while left > 0:
         tick()
-        each = min(left, max(1, batch // len(known)))
-        if not leaves.split(each):
+        made = leaves.split(min(left, max(1, batch // len(known))))
+        if not made:
             break
-        left -= each
+        left -= made
     least = leaves.least
     if bool((least == torch.inf).any()):
         raise Unsound("branching on a neuron has left no member of the set")
@@ -75,17 +75,18 @@ class _Leaves:
             return self.closed
         return self.closed.scatter_reduce(0, self.nodes.rows, self.nodes.bound, "amin")
 
-    def split(self, each: int) -> bool:
-        """Decide one more neuron in the worst leaves of every end; say whether there was one."""
+    def split(self, each: int) -> int:
+        """Decide one more neuron in the worst leaves of every end; how many of one end, at most."""
         if self.nodes is None:
-            return False
+            return 0
         worst = self._worst(self.nodes, each)
         if not bool(worst.any()):
-            return False
+            return 0
+        made = int(self.nodes.rows[worst].bincount().max())
         kids, empty = propagate(self.reduced, self.straight, self.nodes[worst].children())
         self.nodes = self.nodes[~worst]
         self.add(kids[~empty])
-        return True
+        return made
 
     def add(self, nodes: Nodes) -> None:
         """Bound new leaves; of ends that are above zero nothing more is asked."""

@@ -20,11 +20,12 @@ class Effort:
     wait may take; a GPU has room for more. ``splits``: how often either end of the last layer's
     neurons is split where a plot takes long, see `deepen`; 0 for never. ``tries``: how many cuts of
     a cell are tried on a CPU, see `Trial`, and ``slices``: how many cells are cut at once; a GPU
-    treats more. ``fields``, ``relus``: which kinds of branching are used. ``trials``: whether cuts
-    are tried before one is made. ``duals``: whether the flow's duals are. ``intersect``: whether
-    nodes' intervals are propagated and intersected. ``warm``: whether children start from their
-    parent's slopes, multipliers and duals. ``free``: whether the whole is also tried with free
-    pixels, see `Aside`. A cell is given up when its widest box is narrower than ``finest`` times
+    treats more. ``set_splits``: the same for all neurons behind others over a coupled set, first a
+    few and, where a plot takes longer, more. ``fields``, ``relus``: which kinds of branching are
+    used. ``trials``: whether cuts are tried before one is made. ``duals``: whether the flow's duals
+    are. ``intersect``: whether nodes' intervals are propagated and intersected. ``warm``: whether
+    children start from their parent's slopes, multipliers and duals. ``free``: whether the whole is
+    also tried with free pixels, see `Aside`. A cell is given up when its widest box is narrower than ``finest`` times
     delta, when it was cut ``levels`` times, or when ``cells`` wait already: its margin is then too
     close to zero to be told from it.
     """
@@ -37,6 +38,7 @@ class Effort:
     choice: Choice = field(default_factory=Choice)
     batch: int = 256
     splits: int = 64
+    set_splits: tuple[int, ...] = (4, 64, 256)
     tries: int = 96
     slices: int = 16
     first_duals: tuple[int, int] = (20, 400)

@@ -23,6 +23,7 @@ from warpcert.bound import (
     tighten,
 )
 from warpcert.bound.layers import bound_layers, layer_intervals
+from warpcert.bound.reduced import Block
 from warpcert.core.errors import Unsound
 from warpcert.core.inputset import InputSet
 from warpcert.core.interval import Interval
@@ -55,6 +56,10 @@ STALLED = 0.02
 
 STUBBORN = 8
 """For one of so many nodes, as many as are treated at once, more is done in a round ..."""
+
+DEAR = 8
+"""How many nodes of margins over a set take as long as splitting a neuron there, which is bounded
+with more steps."""
 
 SELDOM = 8
 """... and in one of so many rounds. Measured, gamma 0.1, on two digits that take a core a minute or
@@ -102,8 +107,8 @@ class Plot:
         self.expected = 0.0
         self.promising: tuple[Tensor, Tensor] | None = None
         able = effort.splits > 0 and effort.intersect and len(self.reduced.blocks) > 1
-        able = able and inputs.boxed  # over a set it takes longer than what it saves
-        self.deepened = keep or not able  # children of neurons that it closes must be dropped
+        stages = (effort.splits,) if inputs.boxed else effort.set_splits
+        self.stages = list(stages) if able and not keep else []
         self._plant(margins)
 
     @property
@@ -148,8 +153,9 @@ class Plot:
 
     def _round(self) -> None:
         """The same, as far as memory goes: what is in work when it ends is in ``held``."""
-        if not self.deepened and self.nodes > 4 * self.effort.splits * len(self.reduced.blocks[-1]):
-            self._deepen()
+        each = 4 if self.inputs.boxed else DEAR
+        if self.stages and self.nodes > each * self.stages[0] * sum(map(len, self._deep)):
+            self._deepen(self.stages.pop(0))
         crowded = len(self.pool) * self.pool.node_bytes > self.memory
         self.rounds += 1
         parents = self.pool.take(self.batch, best=crowded)
@@ -204,18 +210,24 @@ class Plot:
             better[value] = Interval(lower.view_as(old.lower), upper.view_as(old.upper))
         return better
 
-    def _deepen(self) -> None:
-        """Bound the last layer's neurons by branching, for all nodes; they are closed sooner then.
+    @property
+    def _deep(self) -> tuple[Block, ...]:
+        """The blocks that are bounded by branching: over a box the last alone gains by it."""
+        return self.reduced.blocks[-1:] if self.inputs.boxed else self.reduced.blocks[1:]
+
+    def _deepen(self, splits: int) -> None:
+        """Bound inner neurons by branching, for all nodes; they are closed sooner then.
 
         Begun when as many nodes were made as that should take, so that it never doubles the work of
-        a plot that would have been done without.
+        a plot that would have been done without. Children of neurons that it closes are dropped.
         """
-        self.deepened = True
-        last = len(self.reduced.blocks) - 1
-        ends = deepen(self.reduced, self.ground, last, self.effort, self.batch)
-        self.reduced = self.reduced.with_bounds(last, *ends)
-        self.layers = self._enter(self.layers, self.reduced)
-        self.pool.tighten(self.reduced.places[last], *ends)
+        effort = replace(self.effort, splits=splits)
+        blocks = self.reduced.blocks
+        for number in range(len(blocks) - len(self._deep), len(blocks)):
+            ends = deepen(self.reduced, self.ground, number, effort, self.batch)
+            self.reduced = self.reduced.with_bounds(number, *ends)
+            self.layers = self._enter(self.layers, self.reduced)
+            self.pool.tighten(self.reduced.places[number], *ends)
 
     def _plant(self, margins: Tensor) -> None:
         """The roots, one for each open margin, and which ground they stand on."""
