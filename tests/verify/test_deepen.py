@@ -11,9 +11,10 @@ import torch
 
 from tests.flow.pictures import picture
 from tests.oracle.patterns import lowest
+from tests.oracle.row import lowest_row
 from tests.verify.test_complete import drawn, made, rows_of, tree_of
-from warpcert import Threat, pixel_bounds
-from warpcert.bound import Beta, BoxGround, Nodes
+from warpcert import DeformedImage, Threat, pixel_bounds
+from warpcert.bound import Beta, BoxGround, Nodes, margin_rows
 from warpcert.core.box import Box
 from warpcert.core.errors import Unsound
 from warpcert.verify.branch import Effort
@@ -128,8 +129,8 @@ def test_plots_that_deepen_prove_what_is_true(seed: int, monkeypatch: pytest.Mon
 
 def test_no_plot_deepens_before_its_time_or_for_a_proof() -> None:
     with torch.no_grad():
-        plot, _, _ = plot_of(SEEDS[0])
-        assert not plot.deepened
+        plot, _, _ = plot_of(SEEDS[0], EXACT)
+        assert plot.stages == [EXACT.splits]
         kept = Plot(
             plot.network,
             plot.inputs,
@@ -139,9 +140,86 @@ def test_no_plot_deepens_before_its_time_or_for_a_proof() -> None:
             EXACT,
             keep=True,
         )
-        assert kept.deepened
-        assert plot_of(SEEDS[0], Effort(splits=0))[0].deepened
-        assert plot_of(SEEDS[0], Effort(intersect=False))[0].deepened
+        assert not kept.stages
+        assert not plot_of(SEEDS[0], Effort(splits=0))[0].stages
+        assert not plot_of(SEEDS[0], Effort(intersect=False))[0].stages
+
+
+@pytest.mark.parametrize("batch", [1, 10**6])
+def test_as_many_splits_are_made_as_were_asked_for(
+    batch: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also where more nodes are treated at once than there are."""
+    made: list[int] = []
+    split = room._Leaves.split
+
+    def count(leaves: room._Leaves, each: int) -> int:
+        made.append(split(leaves, each))
+        return made[-1]
+
+    monkeypatch.setattr(room._Leaves, "split", count)
+    with torch.no_grad():
+        plot, _, _ = plot_of(SEEDS[0])
+        number, effort = len(plot.reduced.blocks) - 1, Effort(splits=3)
+        deepen(plot.reduced, BoxGround(plot.reduced), number, effort, batch)
+    assert sum(made) == 3 and made == ([1, 1, 1] if batch == 1 else [1, 2])
+
+
+SET = Threat("inf", 0.6, 0.1)
+
+
+def plot_over_a_set(seed: int, effort: Effort) -> tuple[Plot, list[list[float]], float]:
+    """A plot over the bent versions of a row, the exact ends of both hidden layers' neurons that
+    are open, z and -z, and its least margin."""
+    layers = drawn(seed, 6, HIDDEN)
+    network, image = made(layers, (1, 1, 6)), picture("random", 1, 1, 6, seed=seed)
+    label = int(network(image).argmax())
+    root = tree_of(image[0], label, network, SET).ledger.root
+    rows = margin_rows(torch.tensor([label]), 3)
+    plot = Plot(network, DeformedImage(image, SET), root.layers, rows, root.margins, effort)
+    pixels, ends = image[0, :, 0].numpy(), []
+    for depth, block in enumerate(plot.reduced.blocks, start=1):
+        unit = np.eye(HIDDEN[depth - 1])[block.entries.tolist()]
+        every = [*unit, *-unit]
+        ends.append([lowest_row(layers[:depth], pixels, row, 0.6, 0.1)[0] for row in every])
+    margin = min(lowest_row(layers, pixels, row, 0.6, 0.1)[0] for row in rows_of(label))
+    return plot, ends, margin
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_ends_over_a_coupled_set_are_sound(seed: int) -> None:
+    """Never above the exact ends, which an integer program finds, and never looser than before."""
+    with torch.no_grad():
+        plot, ends, _ = plot_over_a_set(seed, Effort(inner=Beta(iterations=0)))
+        for number in range(1, len(plot.reduced.blocks)):
+            place = plot.reduced.places[number]
+            before = torch.cat([plot.reduced.lower[place], -plot.reduced.upper[place]])
+            lower, upper = deepen(plot.reduced, plot.set, number, Effort(splits=6), 8)
+            found = torch.cat([lower, -upper])
+            assert bool((found <= torch.tensor(ends[number], dtype=torch.float64) + 1e-9).all())
+            assert bool((found >= before).all()) and float((found - before).sum()) > 0
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_plots_over_a_set_deepen_in_stages(seed: int) -> None:
+    """All hidden layers but the first one, more and more; no more is proved than the margin."""
+    with torch.no_grad():
+        plot, _, margin = plot_over_a_set(seed, Effort(set_splits=(1, 3), batch=2))
+        if plot.done or len(plot.reduced.blocks) < 2:
+            return
+        assert plot.stages == [1, 3]
+        before = plot.reduced
+        plot.nodes = 10**6  # as if it had taken long
+        for rest in ([3], []):
+            plot.round()
+            assert plot.stages == rest
+            assert float(plot.margins.min()) <= margin + 1e-9
+            if plot.done:
+                break
+        assert bool((plot.reduced.lower >= before.lower).all())
+        assert bool((plot.reduced.upper <= before.upper).all())
+        first = before.places[0]
+        assert torch.equal(plot.reduced.lower[first], before.lower[first])
 
 
 def test_leaves_that_are_all_lost_are_a_defect(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -25,9 +25,9 @@ class Effort:
     used. ``trials``: whether cuts are tried before one is made. ``duals``: whether the flow's duals
     are. ``intersect``: whether nodes' intervals are propagated and intersected. ``warm``: whether
     children start from their parent's slopes, multipliers and duals. ``free``: whether the whole is
-    also tried with free pixels, see `Aside`. A cell is given up when its widest box is narrower than ``finest`` times
-    delta, when it was cut ``levels`` times, or when ``cells`` wait already: its margin is then too
-    close to zero to be told from it.
+    also tried with free pixels, see `Aside`. A cell is given up when its widest box is narrower
+    than ``finest`` times delta, when it was cut ``levels`` times, or when ``cells`` wait already:
+    its margin is then too close to zero to be told from it.
     """
 
     root: Beta = field(default_factory=lambda: Beta(iterations=40, rate=0.2, decay=0.95))
