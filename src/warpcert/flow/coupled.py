@@ -41,9 +41,10 @@ def coupled_minimum(
     """The best of four lower bounds, each sound by itself, and the duals behind the dual ones.
 
     They are: free pixels, one translation and a rest, where gamma is small enough for that, the
-    warm duals, and duals after ``steps`` more steps. The last two come from `dual_bound`, whatever the search has found. With ``track``
-    come the weights on the points that are nearly the minimiser; without steps, those that are
-    lowest under the warm duals. Without points there is no search.
+    warm duals, and duals after ``steps`` more steps. The last two come from `dual_bound`, whatever
+    the search has found. With ``track`` come the weights on the points that are nearly the
+    minimiser; without steps, those that are lowest under the warm duals. Without points there is no
+    search.
     """
     asked = frame.fold(rows)
     bounds = [free_bound(frame.images, frame.region, asked, frame.halo)[0]]
