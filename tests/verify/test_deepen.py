@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import torch
 
+import warpcert as wc
 from tests.flow.pictures import picture
 from tests.oracle.patterns import lowest
 from tests.oracle.row import lowest_row
@@ -209,6 +210,7 @@ def test_plots_over_a_set_deepen_in_stages(seed: int) -> None:
             return
         assert plot.stages == [1, 3]
         before = plot.reduced
+        assert plot._deep == before.blocks[1:]
         plot.nodes = 10**6  # as if it had taken long
         for rest in ([3], []):
             plot.round()
@@ -220,6 +222,28 @@ def test_plots_over_a_set_deepen_in_stages(seed: int) -> None:
         assert bool((plot.reduced.upper <= before.upper).all())
         first = before.places[0]
         assert torch.equal(plot.reduced.lower[first], before.lower[first])
+
+
+def test_waiting_nodes_are_told_what_was_found_and_no_more() -> None:
+    images, labels = wc.load_images("mnist:22")
+    network, threat = wc.load_network("mnist-convsmall-pgd"), Threat("inf", 0.7, 0.1)
+    root = tree_of(images[0], int(labels[0]), network, threat).ledger.root
+    rows, inputs = margin_rows(labels, network.classes), DeformedImage(images, threat)
+    with torch.no_grad():
+        plot = Plot(network, inputs, root.layers, rows, root.margins, Effort())
+        for _ in range(3):
+            plot.round()
+        assert len(plot.pool) > 3 and len(plot.reduced.blocks) == 3
+        pool, count = plot.pool, len(plot.pool)
+        old = pool.take(count)
+        pool.put(old)
+        plot._deepen(1)
+        new = pool.take(count)
+        assert torch.equal(old.bound.sort().values, new.bound.sort().values)
+        old, new = old[old.bound.argsort()], new[new.bound.argsort()]
+        lower = torch.maximum(old.lower, plot.reduced.lower)
+        upper = torch.minimum(old.upper, plot.reduced.upper)
+        assert torch.equal(new.lower, lower) and torch.equal(new.upper, torch.maximum(lower, upper))
 
 
 def test_leaves_that_are_all_lost_are_a_defect(monkeypatch: pytest.MonkeyPatch) -> None:
