@@ -201,14 +201,12 @@ def test_ends_over_a_coupled_set_are_sound(seed: int) -> None:
             assert bool((found >= before).all()) and float((found - before).sum()) > 0
 
 
-@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("seed", [11, 15, 17, 21, 27, 32])
 def test_plots_over_a_set_deepen_in_stages(seed: int) -> None:
     """All hidden layers but the first one, more and more; no more is proved than the margin."""
     with torch.no_grad():
         plot, _, margin = plot_over_a_set(seed, Effort(set_splits=(1, 3), batch=2))
-        if plot.done or len(plot.reduced.blocks) < 2:
-            return
-        assert plot.stages == [1, 3]
+        assert not plot.done and len(plot.reduced.blocks) == 2 and plot.stages == [1, 3]
         before = plot.reduced
         assert plot._deep == before.blocks[1:]
         plot.nodes = 10**6  # as if it had taken long
