@@ -23,7 +23,6 @@ from warpcert.bound import (
     tighten,
 )
 from warpcert.bound.layers import bound_layers, layer_intervals
-from warpcert.bound.reduced import Block
 from warpcert.core.errors import Unsound
 from warpcert.core.inputset import InputSet
 from warpcert.core.interval import Interval
@@ -57,13 +56,13 @@ STALLED = 0.02
 STUBBORN = 8
 """For one of so many nodes, as many as are treated at once, more is done in a round ..."""
 
-DEAR = 8
-"""How many nodes of margins over a set take as long as splitting a neuron there, which is bounded
-with more steps."""
-
 SELDOM = 8
 """... and in one of so many rounds. Measured, gamma 0.1, on two digits that take a core a minute or
 more: in every round it costs a tenth of the time and more, and wins no more."""
+
+CHEAP, DEAR = 4, 8
+"""How many nodes of margins take as long as splitting a neuron, over a box and over a set: there it
+is bounded with more steps."""
 
 
 class Plot:
@@ -153,8 +152,7 @@ class Plot:
 
     def _round(self) -> None:
         """The same, as far as memory goes: what is in work when it ends is in ``held``."""
-        each = 4 if self.inputs.boxed else DEAR
-        if self.stages and self.nodes > each * self.stages[0] * sum(map(len, self._deep)):
+        if self.stages and self.nodes > self._cost(self.stages[0]):
             self._deepen(self.stages.pop(0))
         crowded = len(self.pool) * self.pool.node_bytes > self.memory
         self.rounds += 1
@@ -211,9 +209,15 @@ class Plot:
         return better
 
     @property
-    def _deep(self) -> tuple[Block, ...]:
+    def _deep(self) -> range:
         """The blocks that are bounded by branching: over a box the last alone gains by it."""
-        return self.reduced.blocks[-1:] if self.inputs.boxed else self.reduced.blocks[1:]
+        count = len(self.reduced.blocks)
+        return range(count - 1, count) if self.inputs.boxed else range(1, count)
+
+    def _cost(self, splits: int) -> int:
+        """How many nodes take as long as that, about."""
+        neurons = sum(len(self.reduced.blocks[number]) for number in self._deep)
+        return (CHEAP if self.inputs.boxed else DEAR) * splits * neurons
 
     def _deepen(self, splits: int) -> None:
         """Bound inner neurons by branching, for all nodes; they are closed sooner then.
@@ -222,8 +226,7 @@ class Plot:
         a plot that would have been done without. Children of neurons that it closes are dropped.
         """
         effort = replace(self.effort, splits=splits)
-        blocks = self.reduced.blocks
-        for number in range(len(blocks) - len(self._deep), len(blocks)):
+        for number in self._deep:
             ends = deepen(self.reduced, self.ground, number, effort, self.batch)
             self.reduced = self.reduced.with_bounds(number, *ends)
             self.layers = self._enter(self.layers, self.reduced)

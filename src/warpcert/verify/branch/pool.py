@@ -59,7 +59,8 @@ class Pool:
             if column is not None:
                 column[slots.to(column.device)] = part.to(column.dtype)
         rows, bounds = nodes.rows.cpu(), nodes.bound.cpu()
-        self._row[slots], self._bound[slots] = rows, bounds.nan_to_num(nan=-torch.inf)  # no proof
+        bounds = bounds.nan_to_num(nan=-torch.inf)  # no number is no proof
+        self._row[slots], self._bound[slots] = rows, bounds
 
     def take(self, count: int, *, best: bool = False) -> Nodes:
         """Remove the nodes with the least bounds or, to save room, those nearest to a proof."""
