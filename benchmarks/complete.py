@@ -60,7 +60,7 @@ VARIANTS: dict[str, Effort] = {
         first=Beta(iterations=10, rate=0.2, decay=0.95), first_duals=(4, 20)
     ),
     "no patient neurons": Effort(inner_duals=(4, 20), passes=2),
-    "no patience": Effort(node_duals=(4, 20), patient=Beta(iterations=0)),
+    "no patience": Effort(node_duals=(4, 20), longer=()),
 }
 
 PEER = {0.3: (42, 42, 33, 2.5), 0.4: (38, 41, 19, 8.9), 0.5: (37, 41, 7, 11.2)}

@@ -31,14 +31,16 @@ from warpcert.bound import (
     careful,
     improve,
     margin_rows,
+    propagate,
 )
 from warpcert.core.clock import TimeUp, limited
 from warpcert.core.progress import Progress, listening
 from warpcert.net import Step
 from warpcert.net.reshape import Reshape
 from warpcert.verify.branch import Effort, Tree
-from warpcert.verify.branch.plot import STUBBORN, Plot
+from warpcert.verify.branch.plot import Plot
 from warpcert.verify.branch.pool import Pool
+from warpcert.verify.branch.prospect import Prospect
 from warpcert.verify.cascade import Cascade
 from warpcert.verify.complete import Complete
 from warpcert.verify.docket import Docket
@@ -251,34 +253,53 @@ def test_roots_are_bounded_over_the_set_as_well_as_that_goes(
     assert bool((roots <= members.amin(0)[open_]).all())
 
 
-def test_nodes_that_have_hardly_won_anything_are_searched_for_longer(
-    plot_of_a_digit: tuple[Plot, Tensor, Threat],
+def test_nodes_that_should_be_closed_are_searched_for_longer(
+    plot_of_a_digit: tuple[Plot, Tensor, Threat], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The worst of them alone; each keeps its own row and neurons, and all others all they had."""
+    """These alone; each keeps its own row and neurons, and all others all they had."""
     work, _, _ = plot_of_a_digit
+    asked = torch.tensor([False, True, True, False, True, False, False, True])
     with torch.no_grad():
         nodes = work.pool.take(8)
         assert nodes.duals is not None
         goal = Goal.margins(work.reduced, nodes.rows)
         nodes = replace(nodes, duals=torch.zeros_like(nodes.duals))  # far from the best
         nodes = replace(nodes, bound=careful(work.reduced, work.set, nodes, goal)[0])
-        # what a node has won is told from what it had, so these have won nothing
-        before = nodes.bound.clone()
-        before[:2] = -torch.inf
-        work.batch, batch = 4 * STUBBORN, work.batch
-        found = work._persist(nodes, before)
-        work.batch = batch
+        monkeypatch.setattr(Prospect, "worth", lambda *_: asked)
+        monkeypatch.setattr(work, "longer", work.longer[:1])
+        found = work._persist(nodes, nodes.bound)
         again, _ = careful(work.reduced, work.set, found, goal)
     assert len(nodes) == 8 and found.duals is not None and nodes.duals is not None
-    stalled = nodes.bound[2:].topk(4, largest=False).indices + 2
-    others = torch.tensor(sorted(set(range(8)) - set(stalled.tolist())))
-    assert bool((found.bound > nodes.bound)[stalled].all())
-    torch.testing.assert_close(found.bound[others], nodes.bound[others], rtol=0, atol=0)
-    torch.testing.assert_close(found.duals[others], nodes.duals[others], rtol=0, atol=0)
+    assert bool((found.bound > nodes.bound)[asked].all())
+    torch.testing.assert_close(found.bound[~asked], nodes.bound[~asked], rtol=0, atol=0)
+    torch.testing.assert_close(found.duals[~asked], nodes.duals[~asked], rtol=0, atol=0)
     for name in ("rows", "signs", "lower", "upper"):
         assert torch.equal(getattr(found, name), getattr(nodes, name))
     # slopes, multipliers and duals that come back belong to the bounds that come back
-    assert bool((again >= found.bound - 1e-9)[stalled].all())
+    assert bool((again >= found.bound - 1e-9)[asked].all())
+
+
+def test_longer_searches_close_nodes_that_ordinary_ones_do_not() -> None:
+    """The same children, with and without; they learn which gaps they close."""
+    image, labels = wc.load_images("mnist:86")
+    network, threat = wc.load_network("mnist-convsmall-pgd"), Threat("inf", 0.5, 0.1)
+    root = tree_of(image[0], int(labels[0]), network, threat).ledger.root
+    rows, inputs = margin_rows(labels, network.classes), wc.DeformedImage(image, threat)
+    with torch.no_grad():
+        work = Plot(network, inputs, root.layers, rows, root.margins, Effort(set_splits=()))
+        while len(work.pool) < 60:
+            work.round()
+        nodes = work.pool.take(60)
+        (kids, empty), longer = propagate(work.reduced, work.ends, nodes.children()), work.longer
+        work.longer = []
+        ordinary = work._bound(kids[~empty], work.effort.node).bound
+        device = ordinary.device
+        work.longer = [(*how[:2], Prospect(how[0].worth, device)) for how in longer]
+        found = work._bound(kids[~empty], work.effort.node).bound
+    assert bool((found >= ordinary - 1e-9).all())
+    assert int((found > 0).sum()) > 1.2 * int((ordinary > 0).sum())
+    tried, won = work.longer[0][2].tries - 1, work.longer[0][2].wins - 1
+    assert float(tried.sum()) > 0 and bool((won <= tried + 1e-6).all())
 
 
 # Trees

@@ -36,4 +36,6 @@ class Experience:
         """
         mean = (self.gains / self.times.clamp(min=1)[:, None]).view(-1, self.neurons, 2)[rows]
         shares = (mean / gap[..., None]).clamp(max=1.0) + rounding.FLAT
-        return torch.where(self.times.view(-1, self.neurons)[rows] > 0, shares.prod(-1), 0.0)
+        return torch.where(
+            self.times.view(-1, self.neurons)[rows] > 0, shares[..., 0] * shares[..., 1], 0.0
+        )

@@ -33,6 +33,7 @@ from warpcert.verify.branch.cell import Layers
 from warpcert.verify.branch.deepen import deepen
 from warpcert.verify.branch.effort import Effort
 from warpcert.verify.branch.pool import Pool
+from warpcert.verify.branch.prospect import Prospect
 
 PRESSES = (100, 400, 1600)
 """Iterations, one after the other, for nodes in which everything is decided."""
@@ -49,16 +50,6 @@ ROOM = 0.2
 
 STARTS = 4
 """Nodes of a round whose minimum an attack starts from."""
-
-STALLED = 0.02
-"""What part of its gap a node over a set must win, or more is done for it."""
-
-STUBBORN = 8
-"""For one of so many nodes, as many as are treated at once, more is done in a round ..."""
-
-SELDOM = 8
-"""... and in one of so many rounds. Measured, gamma 0.1, on two digits that take a core a minute or
-more: in every round it costs a tenth of the time and more, and wins no more."""
 
 CHEAP, DEAR = 4, 8
 """How many nodes of margins take as long as splitting a neuron, over a box and over a set: there it
@@ -96,7 +87,14 @@ class Plot:
         self.ends = straight_ends(self.reduced, self.loose)
         self.ground: Ground = self.loose
         self.set = ground(self.reduced, inputs, effort.node_duals[0])
-        self.tireless = ground(self.reduced, inputs, effort.patient_duals[0])
+        self.longer = [
+            (
+                longer,
+                ground(self.reduced, inputs, longer.often),
+                Prospect(longer.worth, rows.device),
+            )
+            for longer in effort.longer
+        ]
         self.pool = Pool()
         self.experience = Experience(rows.shape[1], len(self.reduced), rows.device)
         self.held: Nodes | None = None
@@ -259,25 +257,21 @@ class Plot:
         """Search and prove; what comes back carries the better bounds."""
         before = nodes.bound
         nodes = improve(self.reduced, self.ground, nodes, beta, self.effort.node_duals[1])
-        if nodes.duals is None or self.rounds % SELDOM:
-            return nodes
         return self._persist(nodes, before)
 
     def _persist(self, nodes: Nodes, before: Float[Tensor, " N"]) -> Nodes:
-        """Search longer for the worst of the nodes over a set that have hardly won anything.
+        """Search longer for open nodes, where that should close them.
 
-        Where a neuron is decided in vain, it is often slopes and duals that are not the best for
-        each other, and no number of decisions makes up for that; their children begin with what is
-        found.
+        Deep in a tree short steps from a parent's slopes and duals often win nothing, however many
+        neurons are decided: then nearly all nodes that are open are only not searched for enough.
         """
-        stalled = (nodes.bound <= 0) & (nodes.bound - before < STALLED * -nodes.bound)
-        which = stalled.nonzero().squeeze(1)
-        if not len(which) or not self.effort.patient.iterations:
-            return nodes
-        which = which[nodes.bound[which].argsort()[: max(1, self.batch // STUBBORN)]]
-        patient, last = self.effort.patient, self.effort.patient_duals[1]
-        found = improve(self.reduced, self.tireless, nodes[which], patient, last)
-        return nodes.put(which, found)
+        for how, patient, prospect in self.longer:
+            which = prospect.worth(nodes.bound, before).nonzero().squeeze(1)
+            if len(which):
+                found = improve(self.reduced, patient, nodes[which], how.beta, how.last)
+                prospect.learn(nodes.bound[which], before[which], found.bound > 0)
+                nodes = nodes.put(which, found)
+        return nodes
 
     def _close(self, kids: Nodes) -> None:
         """Bound new nodes, and keep those that are still open."""

@@ -1,0 +1,79 @@
+"""Which nodes are searched for longer: those that it has closed before, and some others."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+import torch
+from torch import Tensor
+
+from warpcert.verify.branch.prospect import FEW, SHARE, Prospect, _kind
+
+CPU = torch.device("cpu")
+
+
+def gaps(*values: float) -> Tensor:
+    return -torch.tensor(values, dtype=torch.float64)
+
+
+def taught(bounds: Tensor, before: Tensor, closed: Tensor, least: float = 0.3) -> Prospect:
+    """One that has seen the same often."""
+    prospect = Prospect(least, CPU)
+    for _ in range(40):
+        prospect.learn(bounds, before, closed)
+    return prospect
+
+
+def test_at_first_all_that_are_open_are_tried() -> None:
+    bounds = torch.tensor([-1.0, 0.5, -1e-9, -math.inf, math.nan, 0.0], dtype=torch.float64)
+    assert Prospect(0.3, CPU).worth(bounds, bounds).tolist() == [
+        True,
+        False,
+        True,
+        True,
+        True,
+        True,
+    ]
+
+
+@pytest.mark.parametrize(("least", "again"), [(0.2, True), (0.3, False)])
+def test_what_has_closed_often_enough_is_made_again(least: float, again: bool) -> None:
+    bounds, before = gaps(*[0.3] * 4), gaps(*[0.5] * 4)
+    closed = torch.tensor([True, False, False, False])  # a quarter
+    prospect = taught(bounds, before, closed, least)
+    assert prospect.worth(bounds, before).tolist() == [again] * 4
+
+
+def test_gaps_and_stalled_nodes_are_told_apart() -> None:
+    far, near = gaps(*[0.9] * 8), gaps(*[0.01] * 8)
+    prospect = taught(torch.cat([far, near]), torch.cat([far - 1, near - 1]), torch.arange(16) >= 8)
+    assert not prospect.worth(far, far - 1).any() and prospect.worth(near, near - 1).all()
+    assert prospect.worth(far, far).all()  # those that have won nothing were never tried
+    prospect = taught(near, near, torch.zeros(8, dtype=torch.bool))
+    assert not prospect.worth(near, near).any() and prospect.worth(near, near - 1).all()
+
+
+def test_kinds_are_powers_of_two_and_hold_whatever_comes() -> None:
+    values = gaps(0.5, 0.74, 0.99, 1.01, 1e-300, 1e300, math.inf, math.nan, -1.0, 0.0)
+    kinds = _kind(values, values - 1e-12)
+    assert kinds[0] == kinds[1] == kinds[2] == kinds[3] - 2
+    assert int(kinds.min()) >= 0 and int(kinds.max()) < len(Prospect(0.3, CPU).tries)
+
+
+@pytest.mark.parametrize("count", [64, 2 * FEW])
+def test_some_are_tried_whatever_came_of_it(count: int) -> None:
+    """About one of so many in the long run, and not always the same."""
+    bounds = gaps(*[0.3] * count)
+    prospect = taught(bounds, bounds - 1, torch.zeros(count, dtype=torch.bool))
+    tried = torch.stack([prospect.worth(bounds, bounds - 1) for _ in range(2 * SHARE)])
+    assert int(tried.sum()) == 2 * count
+    assert int(tried.any(0).sum()) == (count if count >= FEW else count // 2)
+
+
+def test_the_last_searches_count_most() -> None:
+    bounds, before = gaps(*[0.3] * 8), gaps(*[0.5] * 8)
+    prospect = taught(bounds, before, torch.zeros(8, dtype=torch.bool))
+    for _ in range(3):
+        prospect.learn(bounds, before, torch.ones(8, dtype=torch.bool))
+    assert prospect.worth(bounds, before).all()
