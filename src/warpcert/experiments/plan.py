@@ -88,7 +88,7 @@ def load(name: str) -> Plan:
     if name not in names():
         known = ", ".join(names())
         raise ValueError(f"there is nothing called {name!r} to reproduce: take {known}")
-    value = tomllib.loads((PLANS / f"{name}.toml").read_text("utf-8"))
+    value = _read(name)
     return Plan(
         name,
         value["title"],
@@ -104,6 +104,19 @@ def load(name: str) -> Plan:
         value.get("options", {}),
         dict(_published(value.get("published", []))),
     )
+
+
+def _read(name: str) -> dict[str, Any]:
+    """A plan's file; one that is ``like`` another has its networks, sweeps and published numbers,
+    and those of its engines that it names.
+    """
+    value = tomllib.loads((PLANS / f"{name}.toml").read_text("utf-8"))
+    if "like" not in value:
+        return value
+    other = _read(value["like"]["plan"])
+    same = {key: other[key] for key in ("networks", "sweeps", "published")}
+    named = [engine for engine in other["engines"] if engine["name"] in value["like"]["engines"]]
+    return {**same, "engines": named, **value}
 
 
 def _runs(value: Mapping[str, Any]) -> list[Run]:

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from warpcert.bound import (
+    BoxGround,
     Experience,
     Ground,
     Nodes,
@@ -93,8 +94,11 @@ class _Leaves:
         if not len(nodes):
             return
         effort, fresh = self.effort, self.nodes is None
-        beta = effort.root if fresh else effort.node
-        nodes = improve(self.reduced, self.ground, nodes, beta, effort.inner_duals[1])
+        boxed = isinstance(self.ground, BoxGround)
+        beta, steps = (effort.node, 0) if boxed else (effort.split, effort.split_duals)
+        if fresh:
+            beta, steps = effort.root, effort.inner_duals[1]
+        nodes = improve(self.reduced, self.ground, nodes, beta, steps)
         done = nodes.bound > 0
         self.closed.scatter_reduce_(0, nodes.rows[done], nodes.bound[done], "amin")
         nodes = nodes[~done]

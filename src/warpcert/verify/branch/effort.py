@@ -38,15 +38,16 @@ class Effort:
     ``root`` is how hard to try for roots over the box, ``first`` over a coupled set; ``inner`` is
     for neurons and ``node`` for all other nodes. ``first_duals``, ``inner_duals`` and
     ``node_duals`` are steps on the set's duals now and then in those searches, and at their ends;
-    ``longer``: searches, each longer than the one before, for nodes that these should close.
-    ``batch``: how many nodes are treated at once on a CPU, and ``memory``: bytes that those which
-    wait may take; a GPU has room for more. ``splits``: how often either end of the last layer's
-    neurons is split where a plot takes long, see `deepen`; 0 for never. ``tries``: how many cuts of
-    a cell are tried on a CPU, see `Trial`, and ``slices``: how many cells are cut at once; a GPU
-    treats more. ``set_splits``: the same for all neurons behind others over a coupled set, first a
-    few and, where a plot takes longer, more. ``fields``, ``relus``: which kinds of branching are
-    used. ``trials``: whether cuts are tried before one is made. ``duals``: whether the flow's duals
-    are. ``intersect``: whether nodes' intervals are propagated and intersected. ``warm``: whether
+    ``split`` and ``split_duals``: for neurons over a set that are split, see `deepen`. ``longer``:
+    searches, each longer than the one before, for nodes that these should close. ``batch``: how
+    many nodes are treated at once on a CPU, and ``memory``: bytes that those which wait may take; a
+    GPU has room for more. ``splits``: how often either end of the last layer's neurons is split
+    where a plot takes long, see `deepen`; 0 for never. ``set_splits``: the same for all neurons
+    behind others over a coupled set, first a few and, where a plot takes longer, more. ``tries``:
+    how many cuts of a cell are tried on a CPU, see `Trial`, and ``slices``: how many cells are cut
+    at once; a GPU treats more. ``fields``, ``relus``: which kinds of branching are used.
+    ``trials``: whether cuts are tried before one is made. ``duals``: whether the flow's duals are.
+    ``intersect``: whether nodes' intervals are propagated and intersected. ``warm``: whether
     children start from their parent's slopes, multipliers and duals. ``free``: whether the whole is
     also tried with free pixels, see `Aside`. A cell is given up when its widest box is narrower
     than ``finest`` times delta, when it was cut ``levels`` times, or when ``cells`` wait already:
@@ -60,6 +61,9 @@ class Effort:
         default_factory=lambda: Beta(iterations=6, rate=0.05, pull_rate=0.03, decay=0.8)
     )
     longer: tuple[Longer, ...] = LONGER
+    split: Beta = field(
+        default_factory=lambda: Beta(12, rate=0.1, pull_rate=0.07, decay=0.83, every=2)
+    )
     choice: Choice = field(default_factory=Choice)
     batch: int = 256
     splits: int = 64
@@ -69,6 +73,7 @@ class Effort:
     first_duals: tuple[int, int] = (20, 400)
     inner_duals: tuple[int, int] = (20, 200)
     node_duals: tuple[int, int] = (20, 30)
+    split_duals: int = 90
     passes: int = 1
     cells: int = 4096
     finest: float = FINEST
