@@ -52,6 +52,15 @@ def test_published_numbers_stand_where_they_belong() -> None:
     assert norms["mnist-convsmall-ibp", "deeppoly", 1.0, 0.9, math.inf].rate == 4
 
 
+@pytest.mark.parametrize("name", ["table1", "table2"])
+def test_a_plan_like_another_asks_the_same_of_one_engine(name: str) -> None:
+    """So that its rows are of the same tasks, in a folder of their own."""
+    like, plan = experiments.load(f"{name}-gpu"), experiments.load(name)
+    assert like.runs == tuple(run for run in plan.runs if run.engine.name == "auto")
+    assert like.published == plan.published and like.rows is like
+    assert like.title != plan.title and like.columns != plan.columns and like.quick != plan.quick
+
+
 def test_a_plan_that_is_none() -> None:
     with pytest.raises(ValueError, match="nothing called 'table9' to reproduce: take headline, "):
         experiments.load("table9")

@@ -201,6 +201,30 @@ def test_ends_over_a_coupled_set_are_sound(seed: int) -> None:
             assert bool((found >= before).all()) and float((found - before).sum()) > 0
 
 
+def test_neurons_over_a_set_are_searched_for_longer_than_nodes() -> None:
+    """Over a box they are not: there a node takes a neuron's time."""
+    weak = Effort(split=Beta(iterations=1), split_duals=0)
+    with torch.no_grad():
+        gained = []
+        for seed in SEEDS[:2]:
+            plot, _, _ = plot_over_a_set(seed, Effort(inner=Beta(iterations=0)))
+            ends = [
+                deepen(plot.reduced, plot.set, 1, replace(effort, splits=4), 8)
+                for effort in (PLAIN, weak)
+            ]
+            (lower, upper), (less, more) = ends
+            gained.append(float((lower - less).sum() + (more - upper).sum()))
+            box = plot_of(seed)[0]
+            last, loose = len(box.reduced.blocks) - 1, BoxGround(box.reduced)
+            same = [
+                deepen(box.reduced, loose, last, replace(effort, splits=2), 8)
+                for effort in (PLAIN, weak)
+            ]
+            for one, other in zip(*same, strict=True):
+                assert torch.equal(one, other)
+    assert min(gained) > -1e-6 and max(gained) > 1e-3
+
+
 @pytest.mark.parametrize("seed", [11, 15, 17, 21, 27, 32])
 def test_plots_over_a_set_deepen_in_stages(seed: int) -> None:
     """All hidden layers but the first one, more and more; no more is proved than the margin."""
