@@ -166,6 +166,7 @@ def test_a_pull_is_worth_what_duality_says() -> None:
     reduced = reduce(bound_layers(network, inputs), rows)
     nodes = Nodes.roots(reduced, torch.tensor([0]), torch.tensor([-9.0], dtype=DOUBLE))
     on = replace(nodes, choice=torch.tensor([0])).children()[torch.tensor([0])]
+    on = replace(on, slopes=torch.ones((1, 1)))
     goal = Goal.margins(reduced, on.rows)
     where = BoxGround(reduced)
     plain, _ = careful(reduced, where, on, goal)
@@ -179,6 +180,51 @@ def test_a_pull_is_worth_what_duality_says() -> None:
     found = Beta(iterations=60, pull_rate=0.2)(reduced, where, on, goal)
     bound, _ = careful(reduced, where, found, goal)
     assert float(bound) == pytest.approx(0.0, abs=0.02)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_children_begin_where_their_parents_ended(seed: int) -> None:
+    """With the same slopes and pulls no child is bounded below its parent, whatever those are."""
+    generator = draw(seed)
+    weights = [torch.randn(shape, generator=generator).tolist() for shape in ((6, 3), (2, 6))]
+    offset = torch.randn(6, generator=generator).mul(0.3).tolist()
+    network = layered((weights[0], offset), (weights[1], [0.0, 0.0]))
+    rows = torch.tensor([[[1.0, -1.0]]], dtype=DOUBLE)
+    reduced = reduce(bound_layers(network, between_points([-1.0] * 3, [1.0] * 3)), rows)
+    where = BoxGround(reduced)
+    nodes = Nodes.roots(reduced, torch.tensor([0]), torch.tensor([-9.0], dtype=DOUBLE))
+    nodes = replace(nodes, slopes=torch.rand((1, len(reduced)), generator=generator))
+    for neuron in range(len(reduced)):
+        parents, _ = careful(reduced, where, nodes, Goal.margins(reduced, nodes.rows))
+        choice = torch.full_like(nodes.choice, neuron)
+        nodes = replace(nodes, choice=choice).children()
+        given, _ = careful(reduced, where, nodes, Goal.margins(reduced, nodes.rows))
+        assert bool((given >= parents.repeat(2) - 1e-9).all())
+        found = Beta(iterations=1)(reduced, where, nodes, Goal.margins(reduced, nodes.rows))
+        assert torch.equal(found.slopes, nodes.slopes)  # the first thing that a search looks at
+        pulls = torch.rand(nodes.pulls.shape, generator=generator) * nodes.signs.abs()
+        nodes = replace(nodes, pulls=pulls)
+
+
+@pytest.mark.parametrize(("pixel", "slope"), [(-2.0, 1.0), (0.0, 0.3)])
+def test_searches_take_exact_lines_where_the_minimum_keeps_to_the_sign(
+    pixel: float, slope: float
+) -> None:
+    """relu(x + 0.9) - 2 x is least at x = 1, where x + 0.9 >= 0 holds; relu(x + 0.9) by the line
+    of slope 0.3 at x = -1, where it does not."""
+    network = layered(
+        ([[1.0], [1.0], [-1.0]], [0.9, 2.0, 2.0]),  # the last two are never bent
+        ([[1.0, pixel / 2, -pixel / 2], [0.0, 0.0, 0.0]], [0.0, 0.0]),
+    )
+    rows = torch.tensor([[[1.0, -1.0]]], dtype=DOUBLE)
+    reduced = reduce(bound_layers(network, between_points([-1.0], [1.0])), rows)
+    nodes = Nodes.roots(reduced, torch.tensor([0]), torch.tensor([-9.0], dtype=DOUBLE))
+    on = replace(nodes, choice=torch.tensor([0])).children()[torch.tensor([0])]
+    on = replace(on, slopes=torch.tensor([[0.3]]))
+    goal = Goal.margins(reduced, on.rows)
+    search = Beta(iterations=2, rate=0.0, pull_rate=0.0)
+    found = search(reduced, BoxGround(reduced), on, goal)
+    assert float(found.slopes) == pytest.approx(slope)
 
 
 def test_a_node_without_members_is_empty() -> None:

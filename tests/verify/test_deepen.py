@@ -25,7 +25,7 @@ from warpcert.verify.branch.plot import Plot
 
 HIDDEN = (7, 5)
 
-THOROUGH = Beta(iterations=400, rate=0.2, decay=0.985)
+THOROUGH = Beta(iterations=600, rate=0.2, decay=0.99)
 PLAIN = Effort()
 EXACT = Effort(root=THOROUGH, node=THOROUGH, splits=100)
 """Multipliers of leaves in which all is decided must have settled."""

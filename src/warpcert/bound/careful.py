@@ -19,7 +19,8 @@ def careful(
     """Sound lower bounds of a goal in float64 with every node's slopes, pulls and duals.
 
     Sound, because at a block z = M (x, u) + c up to its error, <p, z> = <M^T p, (x, u)> + <p, c>,
-    and a hinge's a+ u + a- u is at least a+ times the line below plus a- times the line above;
+    and a hinge's a+ u + a- u is at least a+ times the line below (see `Activation.band`: of any
+    slope, wherever the hinge is bent or not) plus a- times the line above;
     subtracting pull * sign * z, which is never negative where the decisions hold, only lowers it.
     All that is rounded is paid for by `rounding.backward` times |p| times the sizes, and each
     block's own error by |p| times that. What is not a number proves nothing. ``steps`` are spent on
@@ -33,9 +34,7 @@ def careful(
         lower, upper = nodes.lower[:, place], nodes.upper[:, place]
         slope = None
         if block.convex:
-            given = nodes.slopes[:, place].to(lower).nan_to_num().clamp(*block.node.sides)
-            own, _ = block.node.slopes(lower, upper)
-            slope = torch.where(block.node.bent(lower, upper), given, own)
+            slope = nodes.slopes[:, place].to(lower).nan_to_num().clamp(*block.node.sides)
         band = block.node.band(lower, upper, slope)
         a = row[:, place]
         up, down = a.clamp(min=0), a.clamp(max=0)

@@ -32,7 +32,11 @@ class Trace(NamedTuple):
 
 
 def lines(reduced: Reduced, lower: Tensor, upper: Tensor, slopes: Tensor) -> Lines:
-    """Lines for a search: slopes as given where a hinge is bent, its own where it is not."""
+    """Lines for a search: below a convex hinge the slopes as given, also where its sign is known.
+
+    Then a node whose neuron was decided begins where its parent ended; above it, and below a
+    concave one, the chord where the hinge is bent and its own side where it is not.
+    """
     left, right = reduced.sides
     left, right = (x[: lower.shape[1]] for x in (left, right))
     bent = (lower < 0) & (upper > 0)
@@ -42,7 +46,7 @@ def lines(reduced: Reduced, lower: Tensor, upper: Tensor, slopes: Tensor) -> Lin
     side = torch.where(upper > 0, right, left)
     inner = torch.clamp(slopes, torch.minimum(left, right), torch.maximum(left, right))
     convex = left <= right
-    below = torch.where(bent, torch.where(convex, inner, chord), side)
+    below = torch.where(convex, inner, torch.where(bent, chord, side))
     above = torch.where(bent, torch.where(convex, chord, inner), side)
     return Lines(below, above, rise)
 

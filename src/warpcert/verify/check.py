@@ -357,7 +357,11 @@ def _meet(one: Ends, other: Ends) -> Ends:
 
 
 def _lines(node: Hinge, ends: Ends, given: Tensor | None) -> tuple[Tensor, Tensor, Tensor]:
-    """Slopes below and above a hinge on an interval, and its chord's value at zero."""
+    """Slopes below and above a hinge on an interval, and its chord's value at zero.
+
+    A slope that is given stands below a convex hinge wherever its interval is: every line through
+    the origin with a slope between its sides does.
+    """
     left, right = node.sides
     low, high = ends
     bent = (low < 0) & (high > 0)
@@ -365,10 +369,13 @@ def _lines(node: Hinge, ends: Ends, given: Tensor | None) -> tuple[Tensor, Tenso
     lift = torch.where(bent, right * high - chord * high, 0.0)
     side = torch.where(high > 0, torch.full_like(low, right), torch.full_like(low, left))
     free = torch.where(high > -low, torch.full_like(low, right), torch.full_like(low, left))
+    told = torch.zeros_like(bent) if given is None else ~torch.isnan(given)
     if given is not None:
-        free = torch.where(torch.isnan(given), free, given)
-    other, inner = torch.where(bent, chord, side), torch.where(bent, free, side)
-    return (inner, other, lift) if left <= right else (other, inner, lift)
+        free = torch.where(told, given, free)
+    other = torch.where(bent, chord, side)
+    if left <= right:
+        return torch.where(bent | told, free, side), other, lift
+    return other, torch.where(bent, free, side), lift
 
 
 Neuron = tuple[int, int]

@@ -33,7 +33,7 @@ from warpcert.verify.branch.cell import Layers
 from warpcert.verify.branch.deepen import deepen
 from warpcert.verify.branch.effort import Effort
 from warpcert.verify.branch.pool import Pool
-from warpcert.verify.branch.prospect import Prospect
+from warpcert.verify.branch.prospect import Prospect, gained
 
 PRESSES = (100, 400, 1600)
 """Iterations, one after the other, for nodes in which everything is decided."""
@@ -265,11 +265,12 @@ class Plot:
         Deep in a tree short steps from a parent's slopes and duals often win nothing, however many
         neurons are decided: then nearly all nodes that are open are only not searched for enough.
         """
+        usual = float(gained(before, nodes.bound).mean())
         for how, patient, prospect in self.longer:
-            which = prospect.worth(nodes.bound, before).nonzero().squeeze(1)
+            which = prospect.worth(nodes.bound, before, usual).nonzero().squeeze(1)
             if len(which):
                 found = improve(self.reduced, patient, nodes[which], how.beta, how.last)
-                prospect.learn(nodes.bound[which], before[which], found.bound > 0)
+                prospect.learn(nodes.bound[which], before[which], found.bound)
                 nodes = nodes.put(which, found)
         return nodes
 

@@ -25,22 +25,28 @@ LEAST, MOST = -24, 8
 
 
 class Prospect:
-    """How often a search has closed nodes: by powers of two of their gaps, and by whether they had
-    won anything before.
+    """How often a search has closed nodes, and how much it has won otherwise: by powers of two of
+    their gaps, and by whether they had won anything before.
 
-    It is made for nodes of which it has closed as large a part as ``least``; at first for all. A
-    heuristic: whichever nodes are searched for, and however long, their bounds are proved.
+    It is made for nodes of which it has closed as large a part as ``least``, or has won as much as
+    deciding a neuron does; at first for all. A heuristic: whichever nodes are searched for, and
+    however long, their bounds are proved.
     """
 
     def __init__(self, least: float, device: torch.device) -> None:
         self.least, self.rounds = least, 0
-        self.tries = torch.ones(2 * (MOST - LEAST + 1), device=device)
-        self.wins = torch.ones_like(self.tries)
+        self.tries = torch.ones(2 * (MOST - LEAST + 1), dtype=torch.float64, device=device)
+        self.wins, self.gains = self.tries.clone(), torch.zeros_like(self.tries)
 
-    def worth(self, bounds: Float[Tensor, " N"], before: Float[Tensor, " N"]) -> Bool[Tensor, " N"]:
-        """Which nodes to search for, by their bounds now and before the last search."""
+    def worth(
+        self, bounds: Float[Tensor, " N"], before: Float[Tensor, " N"], usual: float
+    ) -> Bool[Tensor, " N"]:
+        """Which nodes to search for, by their bounds now and before the last search; ``usual`` is
+        what deciding a neuron wins.
+        """
         self.rounds += 1
-        worth = (self.wins / self.tries)[_kind(bounds, before)] >= self.least
+        good = (self.wins >= self.least * self.tries) | (self.gains >= usual * self.tries)
+        worth = good[_kind(bounds, before)]
         number = torch.arange(len(bounds), device=bounds.device)
         if len(bounds) >= FEW:
             worth = worth | (number % SHARE == self.rounds % SHARE)
@@ -52,14 +58,22 @@ class Prospect:
         self,
         bounds: Float[Tensor, " N"],
         before: Float[Tensor, " N"],
-        closed: Bool[Tensor, " N"],
+        after: Float[Tensor, " N"],
     ) -> None:
         """Enter what came of a search for nodes with such bounds."""
-        kind = _kind(bounds, before)
-        tries = torch.bincount(kind, minlength=len(self.tries)).to(self.tries)
-        wins = torch.bincount(kind[closed], minlength=len(self.wins)).to(self.wins)
+        kind, closed = _kind(bounds, before), after > 0
+        count = len(self.tries)
+        tries = torch.bincount(kind, minlength=count)
+        wins = torch.bincount(kind[closed], minlength=count)
+        gains = torch.bincount(kind, weights=gained(bounds, after), minlength=count)
         fade = torch.where(tries > 0, FADE, 1.0)
         self.tries, self.wins = fade * self.tries + tries, fade * self.wins + wins
+        self.gains = fade * self.gains + gains
+
+
+def gained(before: Float[Tensor, " N"], after: Float[Tensor, " N"]) -> Float[Tensor, " N"]:
+    """How much of their gaps nodes have won; nothing where that is no number."""
+    return (after.clamp(max=0) - before).nan_to_num(0.0, 0.0, 0.0)
 
 
 def _kind(bounds: Float[Tensor, " N"], before: Float[Tensor, " N"]) -> Int[Tensor, " N"]:
