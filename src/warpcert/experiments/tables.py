@@ -179,7 +179,9 @@ def _counts(line: Line, engine: str) -> str:
 
 def _ratio(line: Line, engine: str) -> str:
     ours, theirs = line.cell(engine).seconds, line.published["milp"].seconds
-    return DASH if not ours or theirs is None else f"{theirs / ours:.0f}"
+    if not ours or theirs is None:
+        return DASH
+    return f"{theirs / ours:.{0 if theirs > ours else 1}f}"
 
 
 def _number(value: float | None) -> str:
