@@ -48,12 +48,22 @@ def test_what_has_closed_often_enough_is_made_again(least: float, again: bool) -
     assert prospect.worth(bounds, before, NEVER).tolist() == [again] * 4
 
 
-@pytest.mark.parametrize(("usual", "again"), [(0.04, True), (0.06, False), (math.nan, False)])
+@pytest.mark.parametrize(("usual", "again"), [(0.04, True), (0.06, False), (math.inf, False)])
 def test_what_wins_more_than_deciding_neurons_is_made_again(usual: float, again: bool) -> None:
     """Though it closes nothing."""
     bounds, before = gaps(*[0.3] * 4), gaps(*[0.5] * 4)
     prospect = taught(bounds, before, bounds + torch.tensor([0.0, 0.1, 0.05, 0.05]))
     assert prospect.worth(bounds, before, usual).tolist() == [again] * 4
+
+
+@pytest.mark.parametrize(("gain", "again"), [(0.0, False), (0.004, False), (0.007, True)])
+def test_where_deciding_neurons_wins_nothing_a_search_must_win_something(
+    gain: float, again: bool
+) -> None:
+    """Two hundredths of a gap, or of the power of two below it, which is a quarter."""
+    bounds = gaps(*[0.3] * 4)
+    prospect = taught(bounds, bounds, bounds + gain)
+    assert prospect.worth(bounds, bounds, 0.0).tolist() == [again] * 4
 
 
 def test_more_than_a_gap_is_not_won() -> None:

@@ -8,7 +8,7 @@ from torch import Tensor
 from warpcert.core.shapes import Bool, Float, Int
 
 STALLED = 0.02
-"""A node that has won less than this part of its gap is told apart from others."""
+"""A search that wins less than this part of a gap has won nothing to speak of."""
 
 SHARE = 16
 """One of so many nodes is searched for whatever came of it so far, to learn ..."""
@@ -29,14 +29,16 @@ class Prospect:
     their gaps, and by whether they had won anything before.
 
     It is made for nodes of which it has closed as large a part as ``least``, or has won as much as
-    deciding a neuron does; at first for all. A heuristic: whichever nodes are searched for, and
-    however long, their bounds are proved.
+    deciding a neuron does, if that is anything; at first for all. A heuristic: whichever nodes are
+    searched for, and however long, their bounds are proved.
     """
 
     def __init__(self, least: float, device: torch.device) -> None:
         self.least, self.rounds = least, 0
         self.tries = torch.ones(2 * (MOST - LEAST + 1), dtype=torch.float64, device=device)
         self.wins, self.gains = self.tries.clone(), torch.zeros_like(self.tries)
+        powers = torch.arange(LEAST - 1, MOST, dtype=torch.float64, device=device)
+        self.some = STALLED * torch.exp2(powers).repeat_interleave(2)
 
     def worth(
         self, bounds: Float[Tensor, " N"], before: Float[Tensor, " N"], usual: float
@@ -45,8 +47,9 @@ class Prospect:
         what deciding a neuron wins.
         """
         self.rounds += 1
-        good = (self.wins >= self.least * self.tries) | (self.gains >= usual * self.tries)
-        worth = good[_kind(bounds, before)]
+        closes = self.wins >= self.least * self.tries
+        gains = self.gains >= self.some.clamp(min=usual) * self.tries
+        worth = (closes | gains)[_kind(bounds, before)]
         number = torch.arange(len(bounds), device=bounds.device)
         if len(bounds) >= FEW:
             worth = worth | (number % SHARE == self.rounds % SHARE)
