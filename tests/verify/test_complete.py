@@ -294,7 +294,7 @@ def test_longer_searches_close_nodes_that_ordinary_ones_do_not() -> None:
         work.longer = []
         ordinary = work._bound(kids[~empty], work.effort.node).bound
         device = ordinary.device
-        work.longer = [(*how[:2], Prospect(how[0].worth, device)) for how in longer]
+        work.longer = [(*how[:2], Prospect(how[0].least, device)) for how in longer]
         found = work._bound(kids[~empty], work.effort.node).bound
     assert bool((found >= ordinary - 1e-9).all())
     assert int((found > 0).sum()) > 1.2 * int((ordinary > 0).sum())

@@ -28,8 +28,8 @@ class Beta:
     (``every``) the input set's duals are made better, too. The best of all is kept.
 
     Where a neuron's sign is known its line may be exact, but that is no gain where the relaxation
-    puts it on the other side: so all begin with the slopes they have, which prove what their parent
-    did, and take the exact ones where the minimum agrees.
+    puts it on the other side: so all begin with the slopes they have, which prove about what they
+    did for their parent, and take the exact ones where the minimum agrees.
     """
 
     iterations: int = 10
@@ -46,7 +46,6 @@ class Beta:
         slopes, pulls, duals = nodes.slopes[:, :used], nodes.pulls[:, :used], nodes.duals
         convex, up = reduced.convex[:used], upper > 0
         known = convex & ~((lower < 0) & up)
-        left, right = (x[:used] for x in single.sides)
         decided = bool((signs != 0).any())
         best, highest = (slopes, pulls, duals), lower.new_full((len(nodes),), -torch.inf)
         moves = _Adam(), _Adam()
@@ -71,7 +70,7 @@ class Beta:
             slopes = (slopes + self.rate * rate * moves[0](climb)).clamp_(*single.span)
             if not step:
                 agree = known & (torch.where(up, values, -values) > 0)
-                slopes = torch.where(agree, torch.where(up, right, left), slopes)
+                slopes = torch.where(agree, now.above, slopes)
             if decided:
                 more = self.pull_rate * rate * scale * moves[1](-signs * values)
                 pulls = (pulls + more).clamp_(min=0) * signs.abs()

@@ -369,13 +369,13 @@ def _lines(node: Hinge, ends: Ends, given: Tensor | None) -> tuple[Tensor, Tenso
     lift = torch.where(bent, right * high - chord * high, 0.0)
     side = torch.where(high > 0, torch.full_like(low, right), torch.full_like(low, left))
     free = torch.where(high > -low, torch.full_like(low, right), torch.full_like(low, left))
-    told = torch.zeros_like(bent) if given is None else ~torch.isnan(given)
-    if given is not None:
-        free = torch.where(told, given, free)
-    other = torch.where(bent, chord, side)
+    if given is None:
+        given = torch.full_like(low, math.nan)
+    told = ~torch.isnan(given)
+    other, inner = torch.where(bent, chord, side), torch.where(told, given, free)
     if left <= right:
-        return torch.where(bent | told, free, side), other, lift
-    return other, torch.where(bent, free, side), lift
+        return torch.where(bent | told, inner, side), other, lift
+    return other, torch.where(bent, inner, side), lift
 
 
 Neuron = tuple[int, int]

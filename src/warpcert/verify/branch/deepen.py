@@ -94,10 +94,8 @@ class _Leaves:
         if not len(nodes):
             return
         effort, fresh = self.effort, self.nodes is None
-        boxed = isinstance(self.ground, BoxGround)
-        beta, steps = (effort.node, 0) if boxed else (effort.split, effort.split_duals)
-        if fresh:
-            beta, steps = effort.root, effort.inner_duals[1]
+        later = effort.node if isinstance(self.ground, BoxGround) else effort.split
+        beta, steps = (effort.root, effort.inner_duals[1]) if fresh else (later, effort.split_duals)
         nodes = improve(self.reduced, self.ground, nodes, beta, steps)
         done = nodes.bound > 0
         self.closed.scatter_reduce_(0, nodes.rows[done], nodes.bound[done], "amin")

@@ -12,13 +12,13 @@ from warpcert.core.rounding import FINEST
 class Longer(NamedTuple):
     """A longer search for nodes: iterations, and steps on the duals in these and at their end.
 
-    It is made for nodes of which it has closed no smaller a part than ``worth``, see `Prospect`.
+    It is made for nodes of which it closes as large a part as ``least``, or wins much: `Prospect`.
     """
 
     beta: Beta
     often: int
     last: int
-    worth: float
+    least: float
 
 
 LONGER = (
@@ -38,19 +38,19 @@ class Effort:
     for neurons and ``node`` for all other nodes. ``first_duals``, ``inner_duals`` and
     ``node_duals`` are steps on the set's duals now and then in those searches, and at their ends;
     ``split`` and ``split_duals``: for neurons over a set that are split, see `deepen`. ``longer``:
-    searches, each longer than the one before, for nodes that these should close. ``batch``: how
-    many nodes are treated at once on a CPU, and ``memory``: bytes that those which wait may take; a
-    GPU has room for more. ``splits``: how often either end of the last layer's neurons is split
-    where a plot takes long, see `deepen`; 0 for never. ``set_splits``: the same for all neurons
-    behind others over a coupled set, first a few and, where a plot takes longer, more. ``tries``:
-    how many cuts of a cell are tried on a CPU, see `Trial`, and ``slices``: how many cells are cut
-    at once; a GPU treats more. ``fields``, ``relus``: which kinds of branching are used.
-    ``trials``: whether cuts are tried before one is made. ``duals``: whether the flow's duals are.
-    ``intersect``: whether nodes' intervals are propagated and intersected. ``warm``: whether
-    children start from their parent's slopes, multipliers and duals. ``free``: whether the whole is
-    also tried with free pixels, see `Aside`. A cell is given up when its widest box is narrower
-    than ``finest`` times delta, when it was cut ``levels`` times, or when ``cells`` wait already:
-    its margin is then too close to zero to be told from it.
+    searches, each longer than the one before, for nodes where these pay. ``batch``: how many nodes
+    are treated at once on a CPU, and ``memory``: bytes that those which wait may take; a GPU has
+    room for more. ``splits``: how often either end of the last layer's neurons is split where a
+    plot takes long, see `deepen`; 0 for never. ``set_splits``: the same for all neurons behind
+    others over a coupled set, first a few and, where a plot takes longer, more. ``tries``: how many
+    cuts of a cell are tried on a CPU, see `Trial`, and ``slices``: how many cells are cut at once;
+    a GPU treats more. ``fields``, ``relus``: which kinds of branching are used. ``trials``: whether
+    cuts are tried before one is made. ``duals``: whether the flow's duals are. ``intersect``:
+    whether nodes' intervals are propagated and intersected. ``warm``: whether children start from
+    their parent's slopes, multipliers and duals. ``free``: whether the whole is also tried with
+    free pixels, see `Aside`. A cell is given up when its widest box is narrower than ``finest``
+    times delta, when it was cut ``levels`` times, or when ``cells`` wait already: its margin is
+    then too close to zero to be told from it.
     """
 
     root: Beta = field(default_factory=lambda: Beta(iterations=40, rate=0.2, decay=0.95))

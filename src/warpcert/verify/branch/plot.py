@@ -91,7 +91,7 @@ class Plot:
             (
                 longer,
                 ground(self.reduced, inputs, longer.often),
-                Prospect(longer.worth, rows.device),
+                Prospect(longer.least, rows.device),
             )
             for longer in effort.longer
         ]
@@ -260,7 +260,7 @@ class Plot:
         return self._persist(nodes, before)
 
     def _persist(self, nodes: Nodes, before: Float[Tensor, " N"]) -> Nodes:
-        """Search longer for open nodes, where that should close them.
+        """Search longer for open nodes, where that pays.
 
         Deep in a tree short steps from a parent's slopes and duals often win nothing, however many
         neurons are decided: then nearly all nodes that are open are only not searched for enough.

@@ -1,4 +1,4 @@
-"""Prospect: whether a longer search should close a node."""
+"""Prospect: for which nodes a longer search pays."""
 
 from __future__ import annotations
 
